@@ -1,0 +1,48 @@
+"""The errors a person can meet, as a tree. Each message says what, which, and what to do next.
+
+    HeadatlasError
+    ├── ModelError        a model that is not there, cannot be read safely, or whose attention cannot be seen
+    ├── DataError         a dataset that is not there, empty, or not of the form asked for
+    ├── StoreError        a folder that is not an atlas, no room, no permission
+    │   └── DamagedChunk  stored bytes that do not match their checksum
+    ├── OptionError       options that contradict one another or an existing atlas
+    └── WorkerError       a worker process or a cluster that went away
+"""
+
+__all__ = [
+    "DamagedChunk",
+    "DataError",
+    "HeadatlasError",
+    "ModelError",
+    "OptionError",
+    "StoreError",
+    "WorkerError",
+]
+
+
+class HeadatlasError(Exception):
+    """Something the person at the keyboard can mend; the command line prints it as one line, without a traceback."""
+
+
+class ModelError(HeadatlasError):
+    """The model cannot be loaded, or its attention cannot be read."""
+
+
+class DataError(HeadatlasError):
+    """The dataset cannot be read."""
+
+
+class StoreError(HeadatlasError):
+    """The atlas cannot be read or written."""
+
+
+class DamagedChunk(StoreError):
+    """Stored bytes do not match their checksum."""
+
+
+class OptionError(HeadatlasError):
+    """Options contradict one another, or the atlas they are meant for."""
+
+
+class WorkerError(HeadatlasError):
+    """A worker process or the cluster went away."""
