@@ -1,0 +1,39 @@
+"""Headatlas: what every attention head of a transformer does, over a whole dataset.
+
+>>> import headatlas as ha
+>>> atlas = ha.collect.maps("packaged", ha.data.load("sample", limit=2), "memory://small.atlas")
+>>> print(ha.open("memory://small.atlas").done)
+['collect']
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import os
+
+    from headatlas import collect, data, errors, models
+    from headatlas.store import Atlas
+
+__version__ = "0.1.0"
+__all__ = ["Atlas", "__version__", "collect", "data", "errors", "models", "open"]
+
+
+def open(path: str | os.PathLike[str]) -> Atlas:  # noqa: A001 - read as headatlas.open
+    """Open an atlas: a local folder or any fsspec URL."""
+    from headatlas.store import Atlas
+
+    return Atlas.open(path)
+
+
+def __getattr__(name: str) -> Any:
+    """Parts are imported when they are used: `import headatlas` itself loads neither torch nor dask."""
+    if name == "Atlas":
+        from headatlas.store import Atlas
+
+        return Atlas
+    if name in __all__:
+        return importlib.import_module(f"headatlas.{name}")
+    raise AttributeError(f"module 'headatlas' has no attribute {name!r}")

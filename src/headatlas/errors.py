@@ -1,12 +1,12 @@
 """The errors a person can meet, as a tree. Each message says what, which, and what to do next.
 
-    HeadatlasError
-    ├── ModelError        a model that is not there, cannot be read safely, or whose attention cannot be seen
-    ├── DataError         a dataset that is not there, empty, or not of the form asked for
-    ├── StoreError        a folder that is not an atlas, no room, no permission
-    │   └── DamagedChunk  stored bytes that do not match their checksum
-    ├── OptionError       options that contradict one another or an existing atlas
-    └── WorkerError       a worker process or a cluster that went away
+HeadatlasError
+├── ModelError        a model that is not there, cannot be read safely, or whose attention cannot be seen
+├── DataError         a dataset that is not there, empty, or not of the form asked for
+├── StoreError        a folder that is not an atlas, no room, no permission
+│   └── DamagedChunk  stored bytes that do not match their checksum
+├── OptionError       options that contradict one another or an existing atlas
+└── WorkerError       a worker process or a cluster that went away
 """
 
 __all__ = [

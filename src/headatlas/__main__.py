@@ -1,0 +1,5 @@
+"""`python -m headatlas` is the command `headatlas`."""
+
+from headatlas.cli import main
+
+main()

@@ -1,0 +1,250 @@
+"""Softmax and every reduction of a map in one pass over each row, while the row is in the first-level cache.
+
+A row of scores becomes a row of attention in place; on the way its entropy, distances and moments are summed, and it is
+added to the pooled rows. Nothing is computed twice and no logarithm is taken per element: with s the scores minus their
+largest, entropy = ln Σeˢ − Σ s·eˢ / Σeˢ.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+
+F = np.float32
+ZERO, ONE, HALF = F(0), F(1), F(0.5)
+LOWEST = F(-87)  # e**-87 is the smallest float32 that is still normal; masked scores end here
+LOG2E, LN2_HIGH, LN2_LOW = F(1.4426950408889634), F(0.693359375), F(-2.12194440e-4)
+E0, E1, E2, E3, E4, E5 = F(1.9875691e-4), F(1.3981999e-3), F(8.3334519e-3), F(4.1665796e-2), F(1.6666666e-1), F(0.5)
+
+# places in the vector of sums that `reduce_heads` fills; offsets, relations, marks and separators follow in this order
+ENTROPY, ENTROPY_RELATIVE, LARGEST, DISTANCE, SIGNED, DEVIATION = range(6)
+OFFSETS = (-4, -3, -2, -1, 0, 1, 2, 3, 4)
+FIRST_OFFSET = 6
+FIRST_RELATION = FIRST_OFFSET + len(OFFSETS)
+REACH = 4
+
+LOOSE = {"contract", "reassoc", "nsz"}  # sums may be reordered, so that they run in vector lanes; NaN stays NaN
+HOW: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True}
+
+
+@intrinsic
+def _power_of_two(context: Any, exponent: Any) -> Any:
+    """2 ** exponent for a whole float32, by its bits; a plain call would keep the loop out of the vector lanes."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        integer = target.get_value_type(types.int32)
+        shifted = builder.shl(builder.add(builder.fptosi(arguments[0], integer), integer(127)), integer(23))
+        return builder.bitcast(shifted, target.get_value_type(types.float32))
+
+    return types.float32(types.float32), generate
+
+
+@njit(inline="always", fastmath={"contract"})
+def _exp(x: Any) -> Any:
+    """e ** x for -87 <= x <= 0: split off a power of two, then a polynomial (relative error 1e-7)."""
+    power = np.floor(x * LOG2E + HALF)
+    rest = x - power * LN2_HIGH - power * LN2_LOW
+    series = ((((E0 * rest + E1) * rest + E2) * rest + E3) * rest + E4) * rest + E5
+    return (series * rest * rest + rest + ONE) * _power_of_two(power)
+
+
+@njit(fastmath=LOOSE | {"nnan"}, **HOW)
+def _largest(row: Any) -> Any:
+    top = row[0]
+    for j in range(row.shape[0]):
+        top = row[j] if row[j] > top else top
+    return top
+
+
+@njit(fastmath=LOOSE, **HOW)
+def _softmax(row: Any) -> Any:
+    """Scores to attention in place; returns the entropy and the largest weight."""
+    top = _largest(row)
+    total, cross = ZERO, ZERO
+    for j in range(row.shape[0]):
+        score = row[j] - top
+        score = score if score > LOWEST else LOWEST
+        weight = _exp(score)
+        total += weight
+        cross += weight * score
+        row[j] = weight
+    share = ONE / total
+    for j in range(row.shape[0]):
+        row[j] *= share
+    if not math.isfinite(top):
+        return math.nan, math.nan
+    return math.log(total) - cross * share, share
+
+
+@njit(fastmath=LOOSE, **HOW)
+def _along(row: Any, keys: Any, own: Any) -> Any:
+    """Mean distance, mean signed distance and deviation of the key position, keys lying on a line."""
+    mean, away = ZERO, ZERO
+    for j in range(row.shape[0]):
+        step = keys[j] - own
+        mean += row[j] * step
+        away += row[j] * abs(step)
+    centre, spread = own + mean, ZERO
+    for j in range(row.shape[0]):
+        step = keys[j] - centre
+        spread += row[j] * step * step
+    return away, mean, math.sqrt(spread)
+
+
+@njit(fastmath=LOOSE, **HOW)
+def _across(row: Any, places: Any, own: Any) -> Any:
+    """Mean distance on the patch grid over the mass that falls on it; places are (3, key): row, column, on the grid."""
+    away, mass = ZERO, ZERO
+    for j in range(row.shape[0]):
+        down, right = places[0, j] - own[0], places[1, j] - own[1]
+        weight = row[j] * places[2, j]
+        mass += weight
+        away += weight * math.sqrt(down * down + right * right)
+    return away, mass
+
+
+@njit(fastmath=LOOSE, **HOW)
+def _add_pooled(row: Any, bins: Any, first: Any, weights: Any) -> None:
+    for a in range(weights.shape[0]):
+        weight = weights[a]
+        if weight > ZERO:
+            line = bins[first + a]
+            for j in range(row.shape[0]):
+                line[j] += weight * row[j]
+
+
+@njit(fastmath=LOOSE, **HOW)
+def _pool_columns(bins: Any, first: Any, weights: Any, pooled: Any) -> None:
+    for a in range(bins.shape[0]):
+        for b in range(first.shape[0]):
+            total = ZERO
+            for j in range(weights.shape[1]):
+                if first[b] + j < bins.shape[1]:
+                    total += weights[b, j] * bins[a, first[b] + j]
+            pooled[a, b] = total
+
+
+@njit(**HOW)
+def reduce_heads(
+    scores: Any,  # (head, query, key) float32: scores on entry, attention on return
+    reach: Any,  # (2, query) first allowed key, and one past the last
+    allowed: Any,  # (query,) number of allowed keys
+    rows: Any,  # first bin of each query (query,), its weights in that and the following bins (query, bins)
+    columns: Any,  # first key of each bin (bin,), weights of that and the following keys (bin, keys)
+    places: Any,  # keys (3, key) and queries (3, query): row, column, on the grid; on a line the row is 0
+    relations: Any,  # pairs to sum: starts (relation, query + 1), keys
+    marks: Any,  # keys to sum over all queries: starts (mark + 1,), keys
+    separators: Any,  # queries and keys that are separators
+    grid: bool,
+    square: bool,
+    pooled: Any,  # (head, r, r) out
+    sums: Any,  # (head, statistic) out
+) -> None:
+    """Scores of some heads of one example to attention, with pooled maps and sums on the way."""
+    heads, queries, keys = scores.shape
+    resolution = pooled.shape[1]
+    bins = np.zeros((resolution, keys), np.float32)
+    starts, related = relations
+    for h in range(heads):
+        bins[:] = ZERO
+        out = sums[h]
+        out[:] = 0.0
+        spread_queries, placed = 0, 0
+        for i in range(queries):
+            low, high = reach[0, i], reach[1, i]
+            scores[h, i, :low] = ZERO
+            scores[h, i, high:] = ZERO
+            row = scores[h, i, low:high]
+            entropy, top = _softmax(row)
+            _add_pooled(row, bins[:, low:high], rows[0][i], rows[1][i])
+            out[ENTROPY] += entropy
+            out[LARGEST] += top
+            if allowed[i] > 1:
+                out[ENTROPY_RELATIVE] += entropy / math.log(allowed[i])
+                spread_queries += 1
+            if grid:
+                away, mass = _across(row, places[0][:, low:high], places[1][:, i])
+                if places[1][2, i] > ZERO and mass > 1e-12:
+                    out[DISTANCE] += away / mass
+                    placed += 1
+            else:
+                away, mean, deviation = _along(row, places[0][1, low:high], places[1][1, i])
+                out[DISTANCE] += away
+                out[SIGNED] += mean
+                out[DEVIATION] += deviation
+                placed += 1
+            full = scores[h, i]
+            for o in range(2 * REACH + 1):
+                if square and 0 <= i + o - REACH < keys:
+                    out[FIRST_OFFSET + o] += full[i + o - REACH]
+            for r in range(starts.shape[0]):
+                for at in range(starts[r, i], starts[r, i + 1]):
+                    out[FIRST_RELATION + r] += full[related[at]]
+        _finish(out, queries, spread_queries, placed, starts.shape[0])
+        _sum_marks(out[FIRST_RELATION + starts.shape[0] :], bins, scores[h], marks, separators)
+        _pool_columns(bins, columns[0], columns[1], pooled[h])
+
+
+@njit(**HOW)
+def _finish(out: Any, queries: int, spread_queries: int, placed: int, relations: int) -> None:
+    """Sums to means; NaN where no query has what is asked for."""
+    out[ENTROPY] /= queries
+    out[ENTROPY_RELATIVE] = out[ENTROPY_RELATIVE] / spread_queries if spread_queries else math.nan
+    out[LARGEST] /= queries
+    for place in (DISTANCE, SIGNED, DEVIATION):
+        out[place] = out[place] / placed if placed else math.nan
+    for o in range(2 * REACH + 1):
+        having = queries - abs(o - REACH)
+        out[FIRST_OFFSET + o] = out[FIRST_OFFSET + o] / having if having > 0 else math.nan
+    for r in range(relations):
+        out[FIRST_RELATION + r] /= queries
+
+
+@njit(**HOW)
+def _sum_marks(out: Any, bins: Any, attention: Any, marks: Any, separators: Any) -> None:
+    """Mass on marked keys from the pooled rows, whose mean over bins is the mean over queries; then to separators."""
+    starts, marked = marks
+    resolution, queries = bins.shape[0], attention.shape[0]
+    for m in range(starts.shape[0] - 1):
+        total = 0.0
+        for at in range(starts[m], starts[m + 1]):
+            for a in range(resolution):
+                total += bins[a, marked[at]]
+        out[m] = total / resolution
+    from_queries, to_keys = separators
+    own, every = 0.0, 0.0
+    for j in to_keys:
+        for a in range(resolution):
+            every += bins[a, j]
+        for i in from_queries:
+            own += attention[i, j]
+    every = every / resolution * queries
+    count, others = len(from_queries), queries - len(from_queries)
+    last = starts.shape[0] - 1
+    out[last] = own / count if count and len(to_keys) else math.nan
+    out[last + 1] = (every - own) / others if others and len(to_keys) else math.nan
+
+
+@njit(**HOW)
+def equal_pairs(query_ids: Any, key_ids: Any, induction: bool, causal: bool, cross: bool) -> Any:
+    """Pairs to sum: keys with the query's id or, for induction, keys that follow a token with the query's id."""
+    queries, keys = len(query_ids), len(key_ids)
+    starts = np.zeros(queries + 1, np.int64)
+    found = np.empty(64, np.int64)
+    count = 0
+    for i in range(queries):
+        for j in range(1 if induction else 0, keys):
+            if key_ids[j - 1 if induction else j] != query_ids[i]:
+                continue
+            if not cross and (j > i if induction and causal else j == i):
+                continue
+            if count == len(found):
+                found = np.concatenate((found, np.empty(count, np.int64)))
+            found[count] = j
+            count += 1
+        starts[i + 1] = count
+    return starts, found[:count].copy()

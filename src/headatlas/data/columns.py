@@ -1,0 +1,108 @@
+"""From rows with named columns to examples: which column is the text, which the pair, which the id."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from headatlas.data.dataset import Example, Skipped
+from headatlas.errors import DataError, OptionError
+
+__all__ = ["TEXT_NAMES", "Columns", "Picked", "named"]
+
+TEXT_NAMES = (
+    "text",
+    "sentence",
+    "content",
+    "context",
+    "question",
+    "document",
+    "article",
+    "passage",
+    "review",
+    "premise",
+    "sentence1",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """The columns that become text, pair and id; all others travel along."""
+
+    text: str
+    pair: str | None = None
+    id: str | None = None
+
+    def examples(self, rows: Iterable[Mapping[str, object]], path: str) -> Iterator[Example | Skipped]:
+        """An example for each row, or why there is none.
+
+        >>> list(Picked("text").examples([{"text": "Hello", "label": 1}], "x.jsonl"))
+        [Example(id='0', text='Hello', pair=None, words=None, image=None, columns={'label': 1})]
+        """
+        taken = {self.text, self.pair, self.id}
+        for number, row in enumerate(rows):
+            key = row.get(self.id) if self.id else None
+            name = str(number if key is None else key)
+            absent = [column for column in (self.text, self.pair) if column and column not in row]
+            if absent:
+                yield Skipped(name, f"no column {absent[0]!r}")
+                continue
+            yield Example(
+                name,
+                text=_text(row[self.text], self.text, name, path),
+                # "" rather than None: a row without its pair is faulty, not an example without one.
+                pair=(_text(row[self.pair], self.pair, name, path) or "") if self.pair else None,
+                columns={column: value for column, value in row.items() if column not in taken},
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns a person asked for."""
+
+    text: str | None = None
+    pair: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.text is not None and self.text == self.pair:
+            raise OptionError(
+                f"text_column and pair_column are both {self.text!r}. Choose two columns, or leave one out."
+            )
+
+    def pick(self, names: Sequence[str], path: str, default: str | None = None) -> Picked:
+        """Find them among the columns there are; without a wish, the text is `default` or the first known name.
+
+        >>> Columns(pair="context").pick(["ID", "question", "context"], "x.csv")
+        Picked(text='question', pair='context', id='ID')
+        """
+        for wish in (self.text, self.pair):
+            if wish is not None and wish not in names:
+                raise DataError(f"{path} has no column {wish!r}. Its columns: {_listed(names)}. Choose one of them.")
+        free = [name for name in names if name != self.pair]
+        text = self.text or default or named(free, TEXT_NAMES)
+        if text is None:
+            raise DataError(
+                f"{path} has no column that is known to be text. Its columns: {_listed(names)}. "
+                f"Choose one with text_column={free[0] if free else 'text'!r}."
+            )
+        return Picked(text, self.pair, named([name for name in free if name != text], ("id",)))
+
+
+def named(names: Sequence[str], known: Sequence[str]) -> str | None:
+    """The first of the known names that is among the names there are, in upper or lower case.
+
+    >>> named(["ID", "Text"], TEXT_NAMES)
+    'Text'
+    """
+    there = {name.lower(): name for name in reversed(names)}
+    return next((there[name] for name in known if name in there), None)
+
+
+def _text(value: object, column: str, row: str, path: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise DataError(
+        f"{path}, example {row}: column {column!r} holds {type(value).__name__}, not text. Choose another column."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"

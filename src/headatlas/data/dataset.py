@@ -1,0 +1,180 @@
+"""What the readers make: examples, and a dataset that reads them anew each time it is iterated."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Protocol, TypeAlias
+
+from headatlas.errors import DataError, OptionError
+
+__all__ = ["Dataset", "Example", "Items", "Modality", "Skipped", "Source", "Window"]
+
+Modality = Literal["text", "image"]
+Items: TypeAlias = "Generator[Example | Skipped, None, None]"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One input of a model, with whatever else the dataset says about it.
+
+    >>> example = Example("q1", text="Who rang the bell?", pair="Morwenna rang the bell.", columns={"topic": "tides"})
+    >>> example.pair
+    'Morwenna rang the bell.'
+    """
+
+    id: str
+    text: str | None = None
+    pair: str | None = None
+    words: tuple[str, ...] | None = None
+    image: str | None = None
+    columns: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An example that was left out, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How texts longer than a model takes are cut: windows of `size` tokens that share `overlap` tokens.
+
+    >>> Window(size=100, overlap=100)
+    Traceback (most recent call last):
+    headatlas.errors.OptionError: A window of 100 tokens cannot overlap the next by 100. Take an overlap from 0 to 99.
+    """
+
+    size: int = 384
+    overlap: int = 128
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise OptionError(f"A window of {self.size} tokens holds nothing. Take a size of 1 or more.")
+        if not 0 <= self.overlap < self.size:
+            raise OptionError(
+                f"A window of {self.size} tokens cannot overlap the next by {self.overlap}. "
+                f"Take an overlap from 0 to {self.size - 1}."
+            )
+
+
+class Source(Protocol):
+    """Where the examples of a dataset come from."""
+
+    def read(self) -> Items:
+        """Read from the start."""
+
+    def content(self) -> Iterator[bytes]:
+        """Every byte that can change what `read` gives, for the fingerprint."""
+
+
+class Dataset:
+    """Examples that are read from their source each time, so memory does not grow with their number.
+
+    `skipped` tells what the last iteration left out.
+
+    >>> from headatlas.data import load
+    >>> dataset = load(["one", "  ", "three"])
+    >>> [example.id for example in dataset]
+    ['0', '2']
+    >>> dataset.skipped
+    [Skipped(id='1', reason='empty text')]
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: Source,
+        *,
+        modality: Modality = "text",
+        window: Window | None = None,
+        limit: int | None = None,
+    ) -> None:
+        if limit is not None and limit < 1:
+            raise OptionError(f"limit is {limit}, but at least 1 example is needed. Leave limit out to read them all.")
+        self.name = name
+        self.modality: Modality = modality
+        self.window = window
+        self.skipped: list[Skipped] = []
+        self._source = source
+        self._limit = limit
+
+    def __repr__(self) -> str:
+        limit = f", limit={self._limit}" if self._limit else ""
+        return f"<Dataset {self.name}: {self.modality}{limit}>"
+
+    def __iter__(self) -> Iterator[Example]:
+        self.skipped = skipped = []
+        given = 0
+        with closing(self._judged()) as items:
+            for item in items:
+                if isinstance(item, Skipped):
+                    skipped.append(item)
+                    continue
+                given += 1
+                yield item
+                if given == self._limit:
+                    return
+        if not given:
+            raise DataError(f"{self.name} has no examples{_count(skipped)}. Check that it is the dataset you mean.")
+
+    def _judged(self) -> Items:
+        with closing(self._source.read()) as items:
+            for item in items:
+                reason = _fault(item) if isinstance(item, Example) else None
+                yield Skipped(item.id, reason) if reason else item
+
+    def limited(self, limit: int) -> "Dataset":
+        """The same dataset, at most `limit` examples of it.
+
+        >>> from headatlas.data import load
+        >>> len(list(load("sample").limited(3)))
+        3
+        """
+        least = limit if self._limit is None else min(limit, self._limit)
+        return Dataset(self.name, self._source, modality=self.modality, window=self.window, limit=least)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of what is read: the bytes of the source, and the options that choose from them.
+
+        >>> from headatlas.data import load
+        >>> load(["a", "b"]).fingerprint == load(["a", "b"]).fingerprint
+        True
+        >>> load(["a", "b"]).fingerprint == load(["a", "b"], limit=1).fingerprint
+        False
+        """
+        digest = hashlib.sha256(json.dumps({"limit": self._limit}).encode())
+        for block in self._source.content():
+            digest.update(block)
+        return digest.hexdigest()
+
+
+def _fault(example: Example) -> str | None:
+    """Why a model cannot take this example, if it cannot."""
+    if example.image is not None:
+        return None
+    if not (example.text or "").strip():
+        return "empty text"
+    if example.pair is not None and not example.pair.strip():
+        return "empty pair"
+    try:
+        f"{example.text}{example.pair}".encode()
+    except UnicodeEncodeError:
+        # JSON can spell these as escapes; no tokenizer takes them.
+        return "half a surrogate pair in the text"
+    return None
+
+
+def _count(skipped: list[Skipped]) -> str:
+    """How many were skipped, by reason, as the end of a sentence."""
+    if not skipped:
+        return ""
+    reasons = Counter(item.reason for item in skipped)
+    return f" ({len(skipped):,} skipped: {', '.join(f'{n:,} × {reason}' for reason, n in reasons.most_common(5))})"

@@ -1,0 +1,92 @@
+"""Open a file, local or at any fsspec URL, compressed or not, and say clearly what is wrong with it."""
+
+import io
+import json
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, TextIO
+
+from headatlas.errors import DataError
+
+__all__ = ["check_utf8", "load_json", "open_bytes", "open_text", "parse_json", "raw_bytes", "require"]
+
+
+def require(path: str) -> None:
+    """Raise unless there is a file at `path`, so that a typing error shows before a model is loaded."""
+    import fsspec
+
+    try:
+        system, inside = fsspec.core.url_to_fs(path)
+        found = system.isfile(inside)
+        # Asked last: over HTTP this fetches the whole page.
+        folder = not found and system.isdir(inside)
+    except (ImportError, ValueError, OSError) as error:
+        raise DataError(f"{path} cannot be reached: {error}. Check the address, or copy the file here.") from error
+    if folder:
+        raise DataError(f"{path} is a folder. Name a file in it, or write images:{path} or hf:{path}.")
+    if not found:
+        raise DataError(f"{path} is not there. Check the path.")
+
+
+@contextmanager
+def open_bytes(path: str, *, compression: str | None = "infer") -> Iterator[BinaryIO]:
+    """The bytes of a file, decompressed where its name ends in .gz and the like."""
+    import fsspec
+
+    try:
+        with fsspec.open(path, "rb", compression=compression) as stream:
+            yield stream
+    except FileNotFoundError as error:
+        raise DataError(f"{path} is not there. Check the path.") from error
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise DataError(f"{path} cannot be read: {error}. Check that it is whole and yours to read.") from error
+
+
+@contextmanager
+def open_text(path: str, *, newline: str | None = None) -> Iterator[TextIO]:
+    """The text of a UTF-8 file, without a byte order mark."""
+    with open_bytes(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", newline=newline) as text:
+        try:
+            yield text
+        except UnicodeDecodeError:
+            check_utf8(path)
+            raise
+
+
+def check_utf8(path: str) -> None:
+    """Raise, naming the line and the byte, if the file is not UTF-8."""
+    with open_bytes(path) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{path} is not UTF-8: line {number}, byte {error.start + 1} of it is 0x{line[error.start]:02x}. "
+                    "Convert it first, e.g. iconv -f latin1 -t utf-8 OLD > NEW."
+                ) from error
+
+
+def raw_bytes(path: str) -> Iterator[bytes]:
+    """The file as it is stored, block by block."""
+    with open_bytes(path, compression=None) as stream:
+        while block := stream.read(1 << 20):
+            yield block
+
+
+def parse_json(text: str, path: str, line: int = 1) -> Any:
+    """Read JSON text that starts on this line of the file."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"line {line + error.lineno - 1}, column {error.colno}"
+        raise DataError(f"{path} is not valid JSON ({where}: {error.msg}). Mend that line.") from error
+    except RecursionError as error:
+        raise DataError(f"{path} holds JSON that is nested too deep, at line {line}. Flatten it.") from error
+
+
+def load_json(path: str) -> Any:
+    """Read a file that is one JSON document."""
+    with open_text(path) as stream:
+        return parse_json(stream.read(), path)

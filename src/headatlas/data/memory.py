@@ -1,0 +1,47 @@
+"""Texts or examples that are already in memory."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from headatlas.data.dataset import Example, Items, Modality, Skipped
+from headatlas.data.files import raw_bytes
+from headatlas.data.images import image_fault
+from headatlas.errors import DataError
+
+__all__ = ["Memory"]
+
+
+class Memory:
+    """A source of examples that are kept, since what gave them may give them only once."""
+
+    def __init__(self, items: Iterable[str] | Iterable[Example]) -> None:
+        self.examples = tuple(_example(number, item) for number, item in enumerate(items))
+        kinds: set[Modality] = {"text" if example.image is None else "image" for example in self.examples}
+        if len(kinds) > 1:
+            raise DataError("Some of these examples are images and some are text. Load them as two datasets.")
+        self.modality: Modality = kinds.pop() if kinds else "text"
+
+    def read(self) -> Items:
+        """Give the examples again."""
+        for example in self.examples:
+            reason = image_fault(Path(example.image)) if example.image is not None else None
+            yield Skipped(example.id, reason) if reason else example
+
+    def content(self) -> Iterator[bytes]:
+        """Every field of every example, and the bytes of the images."""
+        for item in self.examples:
+            fields = [item.id, item.text, item.pair, item.words, dict(item.columns)]
+            yield json.dumps(fields, sort_keys=True, default=repr).encode()
+            if item.image is not None and Path(item.image).is_file():
+                yield from raw_bytes(item.image)
+
+
+def _example(number: int, item: object) -> Example:
+    if isinstance(item, Example):
+        return item
+    if isinstance(item, str):
+        return Example(str(number), text=item)
+    raise DataError(
+        f"Item {number} is {type(item).__name__}, not text. Give strings or headatlas.data.Example objects."
+    )

@@ -1,0 +1,134 @@
+"""The names a dataset can be asked for by, and the reader behind each."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from headatlas.data import files, hub, images, lines, squad, tables, treebank
+from headatlas.data.columns import Columns
+from headatlas.data.dataset import Dataset, Example, Items, Modality, Skipped, Window
+from headatlas.data.memory import Memory
+from headatlas.errors import DataError, OptionError
+
+__all__ = ["READERS", "Reader", "load"]
+
+Examples = Iterator[Example] | Iterator[Example | Skipped]
+COMPRESSED = (".gz", ".bz2", ".xz")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """How one form of dataset is read: with `plain` where the form fixes the columns, else with `table`."""
+
+    form: str
+    plain: Callable[[str], Examples] | None = None
+    table: Callable[[str, Columns], Examples] | None = None
+    fixed: str | None = None
+    check: Callable[[str], None] = files.require
+    content: Callable[[str], Iterator[bytes]] = files.raw_bytes
+    modality: Modality = "text"
+    window: Window | None = None
+
+
+READERS: dict[str, Reader] = {
+    "sample": Reader(form="sample", plain=squad.passages, fixed=squad.SAMPLE),
+    "sample:questions": Reader(form="sample:questions", plain=squad.questions, fixed=squad.SAMPLE, window=Window()),
+    ".txt": Reader(form="FILE.txt", plain=lines.lines),
+    "paragraphs:": Reader(form="paragraphs:FILE", plain=lines.paragraphs),
+    ".jsonl": Reader(form="FILE.jsonl", table=tables.json_lines),
+    ".csv": Reader(form="FILE.csv", table=tables.comma_separated),
+    ".tsv": Reader(form="FILE.tsv", table=tables.tab_separated),
+    ".parquet": Reader(form="FILE.parquet", table=tables.parquet),
+    "squad:": Reader(form="squad:FILE", plain=squad.questions, window=Window()),
+    "conllu:": Reader(form="conllu:FILE", plain=treebank.sentences),
+    "images:": Reader(
+        form="images:FOLDER",
+        plain=images.folder,
+        check=images.require_folder,
+        content=images.folder_bytes,
+        modality="image",
+    ),
+    "hf:": Reader(form="hf:NAME[:SPLIT]", table=hub.hub, check=hub.require_library, content=hub.hub_bytes),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The examples of one file, folder or hub dataset."""
+
+    reader: Reader
+    path: str
+    columns: Columns
+
+    def read(self) -> Items:
+        """Read from the start."""
+        if self.reader.table:
+            yield from self.reader.table(self.path, self.columns)
+        elif self.reader.plain:
+            yield from self.reader.plain(self.path)
+
+    def content(self) -> Iterator[bytes]:
+        """What was asked for, then the bytes of the source."""
+        yield json.dumps([self.reader.form, self.columns.text, self.columns.pair]).encode()
+        yield from self.reader.content(self.path)
+
+
+def load(
+    spec: str | Iterable[str] | Iterable[Example],
+    *,
+    text_column: str | None = None,
+    pair_column: str | None = None,
+    limit: int | None = None,
+) -> Dataset:
+    """Open a dataset by name, or take texts that are already here.
+
+    >>> load("sample", limit=2)
+    <Dataset sample: text, limit=2>
+    >>> load(["To be, or not to be."]).name
+    'memory'
+    >>> load("corpus.docx")
+    Traceback (most recent call last):
+    headatlas.errors.DataError: 'corpus.docx' is no dataset of a known form. Write one of: sample, sample:questions, \
+FILE.txt, paragraphs:FILE, FILE.jsonl, FILE.csv, FILE.tsv, FILE.parquet, squad:FILE, conllu:FILE, images:FOLDER, \
+hf:NAME[:SPLIT]; of a file, .gz at the end is fine.
+    """
+    columns = Columns(text_column, pair_column)
+    if isinstance(spec, str):
+        return _stored(spec, columns, limit)
+    if columns != Columns():
+        raise OptionError("text_column and pair_column are for files; give Example objects with text and pair instead.")
+    if isinstance(spec, Dataset):
+        return spec if limit is None else spec.limited(limit)
+    if not isinstance(spec, Iterable):
+        raise DataError(f"A dataset is asked for by text or given as a list of texts, not by {type(spec).__name__}.")
+    memory = Memory(spec)
+    return Dataset("memory", memory, modality=memory.modality, limit=limit)
+
+
+def _stored(spec: str, columns: Columns, limit: int | None) -> Dataset:
+    reader, path = _resolve(spec)
+    if columns != Columns() and not reader.table:
+        raise OptionError(f"{reader.form} has fixed columns. Leave out text_column and pair_column.")
+    reader.check(path)
+    source = Stored(reader, path, columns)
+    return Dataset(spec, source, modality=reader.modality, window=reader.window, limit=limit)
+
+
+def _resolve(spec: str) -> tuple[Reader, str]:
+    """The reader a name asks for, and the path it is to read."""
+    prefix, _, path = spec.partition(":")
+    # "memory://x.txt" is an address, not a prefix of ours.
+    prefixed = READERS.get(f"{prefix}:") if path and not path.startswith("//") else None
+    if prefixed:
+        return prefixed, path
+    if (named := READERS.get(spec)) and named.fixed:
+        return named, named.fixed
+    name = PurePosixPath(spec)
+    suffix = (PurePosixPath(name.stem) if name.suffix.lower() in COMPRESSED else name).suffix.lower()
+    if suffix in READERS:
+        return READERS[suffix], spec
+    forms = ", ".join(reader.form for reader in READERS.values())
+    raise DataError(
+        f"{spec!r} is no dataset of a known form. Write one of: {forms}; of a file, .gz at the end is fine."
+    )

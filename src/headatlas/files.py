@@ -1,0 +1,118 @@
+"""Files of an atlas on any fsspec URL: written whole or not at all, errors in one clear line."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from headatlas.errors import StoreError
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+class Files:
+    """A folder, local or behind an fsspec URL. Paths are relative to it and use `/`."""
+
+    def __init__(self, url: str | os.PathLike[str]) -> None:
+        import fsspec
+
+        self.url = os.fspath(url)
+        if "://" not in self.url:
+            self.url = str(Path(self.url).expanduser())
+        self.system, self.root = fsspec.core.url_to_fs(self.url)
+        self.local = "file" in self.system.protocol
+
+    def path(self, name: str = "") -> str:
+        """Full path of a file inside."""
+        return f"{self.root}/{name}" if name else str(self.root)
+
+    def exists(self, name: str = "") -> bool:
+        """Whether the file, or the folder itself, is there."""
+        return bool(self.system.exists(self.path(name)))
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file."""
+        with self.guard(name):
+            return bytes(self.system.cat_file(self.path(name)))
+
+    def digest(self, name: str) -> str | None:
+        """The sha256 of a file; None if it is not there."""
+        if not self.exists(name):
+            return None
+        with self.guard(name), self.system.open(self.path(name), "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def write(self, name: str, content: bytes) -> None:
+        """Replace a file."""
+        with self.writing(name) as file:
+            file.write(content)
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[IO[bytes]]:
+        """A file that appears under its name when the block ends well, and not otherwise."""
+        parent, _, base = name.rpartition("/")
+        partial = self.path(f"{parent}/{base}.{uuid.uuid4().hex}.partial".lstrip("/"))
+        with self.guard(name):
+            self.system.makedirs(self.path(parent), exist_ok=True)
+            try:
+                with self.system.open(partial, "wb") as file:
+                    yield file
+                if self.local:
+                    Path(partial).replace(self.path(name))
+                else:
+                    self.system.mv(partial, self.path(name))
+            except BaseException:
+                if self.system.exists(partial):
+                    self.system.rm_file(partial)
+                raise
+
+    def names(self, folder: str = "") -> list[str]:
+        """Names of the files and folders in a folder, sorted; none if it is not there."""
+        if not self.exists(folder):
+            return []
+        found: list[Any] = self.system.ls(self.path(folder), detail=False)
+        return sorted(str(path).rstrip("/").rpartition("/")[2] for path in found)
+
+    def remove(self, name: str) -> None:
+        """Delete a file or a folder if it is there."""
+        if self.exists(name):
+            with self.guard(name):
+                self.system.rm(self.path(name), recursive=True)
+
+    def sweep(self) -> None:
+        """Delete what a killed writer left half written."""
+        if self.local:
+            for partial in Path(self.root).rglob("*.partial"):
+                partial.unlink(missing_ok=True)
+
+    def size(self) -> int:
+        """Bytes of all files."""
+        return int(self.system.du(self.root)) if self.exists() else 0
+
+    @contextmanager
+    def guard(self, name: str = "") -> Iterator[None]:
+        """Say in one line what went wrong with a file, and what to do."""
+        try:
+            yield
+        except OSError as error:
+            where = f"{self.url}/{name}".rstrip("/")
+            if error.errno in FULL:
+                raise StoreError(
+                    f"no space left for {where}. What is written is kept: make room and run the same command again"
+                ) from error
+            if error.errno in DENIED:
+                raise StoreError(
+                    f"no permission for {where}. Choose another place with -o, or change its owner"
+                ) from error
+            if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR):
+                raise StoreError(
+                    f"{where}: a file stands where a folder is needed. Choose another place with -o"
+                ) from error
+            raise

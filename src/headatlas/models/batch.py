@@ -1,0 +1,78 @@
+"""Padded tensors for one forward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headatlas.errors import DataError
+from headatlas.models.encode import Encoded
+from headatlas.models.facts import Kind, Model
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Inputs of a forward pass and, for each example, how many of its tokens are its own."""
+
+    inputs: dict[str, Tensor]
+    lengths: list[int]
+    target_lengths: list[int]
+
+    def extent(self, number: int, kind: Kind) -> tuple[int, int]:
+        """Own queries and keys of example `number` in a layer of this kind."""
+        queries = self.lengths if kind == "encoder" or not self.target_lengths else self.target_lengths
+        keys = self.target_lengths if kind == "decoder" and self.target_lengths else self.lengths
+        return queries[number], keys[number]
+
+
+def text_batch(model: Model, examples: Sequence[Encoded]) -> Batch:
+    """Token ids padded on the right, with their mask."""
+    sources = [example.source for example in examples]
+    inputs = _padded(model, "", [tokens.ids for tokens in sources])
+    if "token_type_ids" in model.tokenizer.model_input_names:
+        inputs["token_type_ids"] = _pad([tokens.segment for tokens in sources], 0)
+    targets = [example.target for example in examples if example.target is not None]
+    if targets:
+        inputs |= _padded(model, "decoder_", [tokens.ids for tokens in targets])
+    return Batch(inputs, [len(tokens) for tokens in sources], [len(tokens) for tokens in targets])
+
+
+def image_batch(model: Model, paths: Sequence[str]) -> Batch:
+    """Pixels of image files, through the model's own processor."""
+    grid = model.grid
+    assert grid is not None  # set for every model that reads images
+    pixels = torch.stack([_pixels(model, path) for path in paths])
+    return Batch({"pixel_values": pixels}, [len(grid.special) + grid.rows * grid.columns] * len(paths), [])
+
+
+def _padded(model: Model, prefix: str, rows: Sequence[NDArray[np.int32]]) -> dict[str, Tensor]:
+    config = model.network.config
+    pads = (getattr(config, "pad_token_id", None), model.tokenizer.pad_token_id, 0)
+    pad = next(int(candidate) for candidate in pads if candidate is not None)
+    ids = _pad(rows, pad)
+    mask = torch.arange(ids.shape[1])[None] < torch.tensor([len(row) for row in rows])[:, None]
+    return {f"{prefix}input_ids": ids, f"{prefix}attention_mask": mask.long()}
+
+
+def _pad(rows: Sequence[NDArray[np.int32] | NDArray[np.int8]], fill: int) -> Tensor:
+    padded = torch.full((len(rows), max(map(len, rows))), fill, dtype=torch.long)
+    for number, row in enumerate(rows):
+        padded[number, : len(row)] = torch.from_numpy(row.astype(np.int64))
+    return padded
+
+
+def _pixels(model: Model, path: str) -> Tensor:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(path) as image:
+            rgb = image.convert("RGB")
+    except (OSError, UnidentifiedImageError) as error:
+        raise DataError(f"{path} was readable when the atlas was begun and is not now: {error}") from error
+    pixels: Tensor = model.processor(images=rgb, return_tensors="pt")["pixel_values"][0]
+    return pixels

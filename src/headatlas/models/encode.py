@@ -1,0 +1,182 @@
+"""Examples as the model reads them: tokens with their words, and windows of long texts."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.data import Example, Window
+from headatlas.errors import DataError
+from headatlas.models.facts import Model
+
+Overlong = Literal["truncate", "window"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of one text: each with its piece of text, its word (-1 for none) and its place in the text."""
+
+    ids: NDArray[np.int32]
+    text: list[str]
+    word: NDArray[np.int32]
+    special: NDArray[np.bool_]
+    segment: NDArray[np.int8]  # 0 first text, 1 second text
+    start: NDArray[np.int32]
+    stop: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One example, or one window of it; `cut` counts the tokens lost to truncation."""
+
+    source: Tokens
+    target: Tokens | None = None
+    window: int = 0
+    windows: int = 1
+    cut: int = 0
+
+
+def encode(
+    model: Model,
+    example: Example,
+    *,
+    max_tokens: int | None = None,
+    overlong: Overlong = "truncate",
+    window: Window | None = None,
+) -> list[Encoded]:
+    """The windows of an example: one, unless it is too long and may be cut in windows; none if no token is left."""
+    size = min(max_tokens or model.max_tokens, model.max_tokens)
+    if window is None and overlong == "window":
+        window = Window(size, size // 4)
+    if window is not None:
+        window = replace(window, size=min(window.size, size))
+    first = " ".join(example.words) if example.words else example.text or ""
+    second = None if model.encoder_decoder else example.pair
+    encodings, cut = _encodings(model.tokenizer, first, second, size, window)
+    target, lost = _target(model, example.pair or first, size) if model.encoder_decoder else (None, 0)
+    sources = [_tokens(model.tokenizer, encoding) for encoding in encodings]
+    if example.words:
+        sources = [_with_words(tokens, example.words) for tokens in sources]
+    return [
+        Encoded(tokens, target, number, len(sources), cut + lost)
+        for number, tokens in enumerate(sources)
+        if len(tokens)
+    ]
+
+
+def _encodings(
+    tokenizer: Any, first: str, second: str | None, size: int, window: Window | None
+) -> tuple[list[Any], int]:
+    """Encodings of the tokenizers library, none longer than `size`, and the number of tokens cut off."""
+    whole = tokenizer(first, second, truncation=False, verbose=False).encodings[0]
+    length = len(whole.ids)
+    if length <= (window.size if window else size):
+        return [whole], 0
+    if window is not None:
+        fixed = sum(part != 1 for part in whole.sequence_ids) if second is not None else sum(whole.special_tokens_mask)
+        room = window.size - fixed
+        if room > 1:
+            parts = tokenizer(
+                first,
+                second,
+                truncation=True if second is None else "only_second",
+                max_length=window.size,
+                stride=min(window.overlap, room - 1),
+                return_overflowing_tokens=True,
+                verbose=False,
+            )
+            return parts.encodings, 0
+        size = window.size
+    return tokenizer(first, second, truncation=True, max_length=size, verbose=False).encodings, length - size
+
+
+def _tokens(tokenizer: Any, encoding: Any) -> Tokens:
+    words = [-1 if word is None else word for word in encoding.word_ids]
+    special = np.array(encoding.special_tokens_mask, bool)
+    offsets = np.array(encoding.offsets, np.int32).reshape(-1, 2)
+    return Tokens(
+        np.array(encoding.ids, np.int32),
+        readable(tokenizer, encoding.tokens),
+        np.where(special, -1, np.array(words, np.int32)).astype(np.int32),
+        special,
+        np.array(_segments(tokenizer, encoding), np.int8),
+        offsets[:, 0],
+        offsets[:, 1],
+    )
+
+
+def _segments(tokenizer: Any, encoding: Any) -> Iterable[int]:
+    """The tokenizer's own token types; where it has none, special tokens belong to the text before them."""
+    if "token_type_ids" in tokenizer.model_input_names:
+        types: list[int] = encoding.type_ids
+        return types
+    return list(accumulate(encoding.sequence_ids, lambda before, own: before if own is None else own, initial=0))[1:]
+
+
+def _with_words(tokens: Tokens, words: tuple[str, ...]) -> Tokens:
+    """Word numbers of a text that came in words, joined by single spaces, from each token's last character."""
+    starts = list(accumulate((len(word) + 1 for word in words[:-1]), initial=0))
+    last = np.maximum(tokens.stop - 1, 0)
+    word = [-1 if special else bisect_right(starts, at) - 1 for at, special in zip(last, tokens.special, strict=True)]
+    return replace(tokens, word=np.array(word, np.int32))
+
+
+def _target(model: Model, text: str, size: int) -> tuple[Tokens, int]:
+    """What the decoder reads: the target moved right by one behind the start token, as in training."""
+    encodings, cut = _encodings(model.tokenizer, text, None, size, None)
+    tokens = _tokens(model.tokenizer, encodings[0])
+    start = start_token(model)
+    return Tokens(
+        np.concatenate([[start], tokens.ids[:-1]]).astype(np.int32),
+        [*readable(model.tokenizer, model.tokenizer.convert_ids_to_tokens([start])), *tokens.text[:-1]],
+        np.concatenate([[-1], tokens.word[:-1]]).astype(np.int32),
+        np.concatenate([[True], tokens.special[:-1]]),
+        np.ones(len(tokens), np.int8),
+        np.concatenate([[0], tokens.start[:-1]]).astype(np.int32),
+        np.concatenate([[0], tokens.stop[:-1]]).astype(np.int32),
+    ), cut
+
+
+def start_token(model: Model) -> int:
+    """The token a decoder starts with."""
+    config: Any = model.network.config
+    generation = getattr(model.network, "generation_config", None)
+    candidates = [getattr(where, "decoder_start_token_id", None) for where in (config, generation)]
+    candidates += [getattr(config, "bos_token_id", None), getattr(config, "pad_token_id", None)]
+    start = next((token for token in candidates if token is not None), None)
+    if start is None:
+        raise DataError(f"{model.name} does not say which token its decoder starts with (decoder_start_token_id)")
+    return int(start)
+
+
+def readable(tokenizer: Any, tokens: Iterable[str]) -> list[str]:
+    """Pieces as a person reads them: byte-level and sentence-piece marks become the spaces they stand for."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if "ByteLevel" in repr(getattr(backend, "decoder", None)):
+        return [_from_bytes(token) for token in tokens]
+    return [token.replace("▁", " ") for token in tokens]
+
+
+def _from_bytes(token: str) -> str:
+    table = _byte_of_character()
+    if any(character not in table for character in token):
+        return token  # an added token such as <|endoftext|> is not spelt in bytes
+    return bytes(table[character] for character in token).decode("utf-8", errors="replace")
+
+
+@lru_cache(maxsize=1)
+def _byte_of_character() -> dict[str, int]:
+    """Byte-level vocabularies show printable bytes as themselves and the others as characters from 256 on."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}

@@ -1,0 +1,204 @@
+"""Find the layers of a model by a trial forward pass, rather than by tables of family names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headatlas.errors import ModelError
+from headatlas.models import capture
+from headatlas.models.capture import Attended, Call
+from headatlas.models.facts import Kind, Layer, Modality, Route
+
+SOURCE, TARGET = 6, 4  # lengths in the trial; unequal, so that they tell encoder, decoder and cross attention apart
+HARMLESS = {"position_ids", "cache_position"}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One attention call of the trial."""
+
+    module: str
+    weights: Tensor
+    key_heads: int
+    width: int
+    scaling: float | None = None
+    standard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What the trial found."""
+
+    route: Route
+    layers: tuple[Layer, ...]
+    layer_of_call: dict[int, int]
+    tokens: int
+    notes: tuple[str, ...]
+
+
+def survey(network: Any, modality: Modality, image_size: tuple[int, int] | None = None) -> Survey:
+    """Run the network once and describe every layer of attention in it."""
+    inputs = trial_inputs(network.config, modality, image_size)
+    route, seen = _look(network, inputs)
+    family = network.config.model_type
+    if not seen:
+        raise ModelError(f"{family} has no attention to read: no layer of it computes a softmax over tokens")
+    lengths = (SOURCE, TARGET) if modality == "text" else (seen[0].weights.shape[-1],) * 2
+    layers, unread = [], []
+    for number, one in enumerate(seen):
+        kind = _kind(one.weights, lengths, bool(getattr(network.config, "is_encoder_decoder", False)))
+        if kind is None:
+            unread.append(one)
+        else:
+            layers.append((number, _layer(one, kind)))
+    order = {"encoder": 0, "decoder": 1, "cross": 2}
+    layers.sort(key=lambda pair: (order[pair[1].kind], pair[0]))
+    if not layers:
+        raise ModelError(f"the attention of {family} cannot be read. {_unread_note(unread)}")
+    notes = [_unread_note(unread)] if unread else []
+    notes += _silent_layers(network.config, seen)
+    notes += _sinks([layer for _, layer in layers])
+    return Survey(
+        route,
+        tuple(replace(layer, index=index) for index, (_, layer) in enumerate(layers)),
+        {number: index for index, (number, _) in enumerate(layers)},
+        lengths[0],
+        tuple(notes),
+    )
+
+
+def trial_inputs(config: Any, modality: Modality, image_size: tuple[int, int] | None) -> dict[str, Tensor]:
+    """The smallest input that shows everything: one example, six tokens (and four target tokens) or one image."""
+    if modality == "image":
+        channels = getattr(config, "num_channels", 3)
+        noise = torch.rand((1, channels, *(image_size or (224, 224))), generator=torch.Generator().manual_seed(0))
+        return {"pixel_values": noise * 2 - 1}
+    ids = torch.arange(5, 5 + SOURCE)[None] % config.vocab_size
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    if getattr(config, "is_encoder_decoder", False):
+        inputs["decoder_input_ids"] = ids[:, :TARGET]
+        inputs["decoder_attention_mask"] = torch.ones_like(ids[:, :TARGET])
+    return inputs
+
+
+def _look(network: torch.nn.Module, inputs: dict[str, Tensor]) -> tuple[Route, list[Seen]]:
+    names = {id(module): name for name, module in network.named_modules()}
+    seen: list[Seen] = []
+
+    def see(number: int, call: Call) -> Attended:
+        output, weights = call.eager()
+        if weights is None:
+            raise ModelError(f"{names[id(call.module)]} gives no attention weights")
+        seen.append(
+            Seen(
+                names.get(id(call.module), f"call {number}"),
+                weights,
+                call.key.shape[1],
+                call.query.shape[-1],
+                call.scaling,
+                is_standard(call),
+            )
+        )
+        return output, weights
+
+    with torch.inference_mode():
+        with capture.seeing(see):
+            network(**inputs, **capture.flags(network))
+        if seen:
+            return "registry", seen
+        maps = capture.all_maps(network, inputs)
+    width = getattr(network.config, "hidden_size", 0)
+    return "outputs", [Seen(f"map {i}", m, m.shape[1], width // m.shape[1]) for i, m in enumerate(maps)]
+
+
+def is_standard(call: Call) -> bool:
+    """Whether the family's own attention is softmax(scaling · q kᵀ + mask), on scores large enough to show a cap."""
+    if any(isinstance(extra, Tensor) for name, extra in call.extras.items() if name not in HARMLESS):
+        return False
+    if call.query.shape[1] % call.key.shape[1] or call.query.shape[-1] != call.key.shape[-1]:
+        return False
+    scaling = call.query.shape[-1] ** -0.5 if call.scaling is None else call.scaling
+    dice = torch.Generator().manual_seed(0)
+    spread = 20 / (call.query.shape[-1] ** 0.5 * abs(scaling))
+    query = torch.randn(call.query.shape, generator=dice) * spread
+    key, value = (torch.randn(part.shape, generator=dice) for part in (call.key, call.value))
+    own_output, own = replace(call, query=query, key=key, value=value).eager()
+    groups = query.shape[1] // key.shape[1]
+    key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+    scores = query @ key.transpose(-1, -2) * scaling
+    weights = (scores if call.mask is None else scores + call.mask).softmax(-1)
+    output = (weights @ value).transpose(1, 2)
+    return (
+        own is not None
+        and own_output.shape == output.shape
+        and torch.allclose(own, weights, atol=1e-5)
+        and torch.allclose(own_output, output, atol=1e-4)
+    )
+
+
+def _kind(weights: Tensor, lengths: tuple[int, int], encoder_decoder: bool) -> Kind | None:
+    """Encoder, decoder or cross attention by the lengths of the map; None if it is no map of the whole input."""
+    if weights.ndim != 4 or weights.shape[0] != 1:
+        return None
+    source, target = lengths
+    shape = (weights.shape[-2], weights.shape[-1])
+    if encoder_decoder:
+        kinds: dict[tuple[int, int], Kind] = {
+            (source, source): "encoder",
+            (target, target): "decoder",
+            (target, source): "cross",
+        }
+        return kinds.get(shape)
+    if shape != (source, source):
+        return None
+    return "decoder" if _causal(weights) else "encoder"
+
+
+def _causal(weights: Tensor) -> bool:
+    return weights.shape[-1] > 1 and not bool(weights.triu(1).any())
+
+
+def _layer(one: Seen, kind: Kind) -> Layer:
+    heads = one.weights.shape[1]
+    causal = kind != "cross" and _causal(one.weights)
+    sink = bool((one.weights.sum(-1) < 0.999).any())
+    return Layer(
+        0, kind, heads, one.key_heads, one.width, causal, one.module, one.scaling, one.standard and not sink, sink
+    )
+
+
+def _unread_note(unread: list[Seen]) -> str:
+    names = ", ".join(one.module for one in unread[:4]) + (" …" if len(unread) > 4 else "")
+    shape = " × ".join(str(size) for size in unread[0].weights.shape[-2:])
+    return (
+        f"{len(unread)} layers attend within windows or blocks, so that no map covers a whole example "
+        f"({names}: {shape}); they are left out"
+    )
+
+
+def _silent_layers(config: Any, seen: list[Seen]) -> list[str]:
+    """Layers that never attended, such as linear-attention or state-space layers between attention layers."""
+    count = getattr(config, "num_hidden_layers", None)
+    numbers = [re.search(r"\.(\d+)\.", f".{one.module}.") for one in seen]
+    heard = {int(match.group(1)) for match in numbers if match}
+    if not isinstance(count, int) or not heard or len(seen) >= count:
+        return []
+    silent = [number for number in range(count) if number not in heard]
+    types = getattr(config, "layer_types", None) or []
+    kinds = sorted({types[number] for number in silent if number < len(types)})
+    what = f" ({', '.join(kinds)})" if kinds else ""
+    listed = ", ".join(map(str, silent[:12])) + (" …" if len(silent) > 12 else "")
+    return [f"{len(silent)} of {count} layers have no softmax attention{what} and are left out: {listed}"] * bool(
+        silent
+    )
+
+
+def _sinks(layers: list[Layer]) -> list[str]:
+    count = sum(layer.sink for layer in layers)
+    what = "give part of their attention to a sink that is no token; maps are scaled to what reaches tokens"
+    return [f"{count} layers {what}"] if count else []

@@ -1,0 +1,115 @@
+"""Run a function over pieces of work: in threads here, in local processes, or on a Dask cluster.
+
+The function is given one piece of work and writes its result itself; a piece that was lost can be done again. Every
+piece computes on one core, so that the result does not depend on where it ran. The only file that imports dask.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from headatlas.errors import OptionError, WorkerError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_stopping = threading.Event()
+
+
+class Stopped(Exception):
+    """A piece of work was given up because the whole run is ending."""
+
+
+def check() -> None:
+    """Called by long pieces of work now and then: ends them when the run is ending."""
+    if _stopping.is_set():
+        raise Stopped
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run(
+    function: Callable[[Task], Result], tasks: Sequence[Task], *, workers: int = 0, scheduler: str | None = None
+) -> Generator[Result, None, None]:
+    """Results as they come, in no certain order. `workers` processes (0: threads of this one), or a Dask scheduler."""
+    if workers < 0:
+        raise OptionError(f"--workers {workers}: the number of processes cannot be negative")
+    if scheduler is not None:
+        yield from _dask(function, tasks, scheduler)
+        return
+    _stopping.clear()
+    executor: Executor
+    if workers:
+        from multiprocessing import get_context
+
+        executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupt)
+    else:
+        executor = ThreadPoolExecutor(cores())
+    with _ending(executor):
+        yield from _drain([executor.submit(function, task) for task in tasks])
+
+
+def _drain(futures: list[Future[Result]]) -> Iterator[Result]:
+    try:
+        for future in as_completed(futures):
+            yield future.result()
+    except BrokenProcessPool as error:
+        raise WorkerError(
+            "a worker process died, perhaps for want of memory. What is written is kept: "
+            "run the same command again, perhaps with fewer --workers"
+        ) from error
+
+
+@contextmanager
+def _ending(executor: Executor) -> Iterator[None]:
+    """On any error or Ctrl-C, let go of the work that has not begun and end what has."""
+    try:
+        yield
+    except BaseException:
+        _stopping.set()
+        if isinstance(executor, ProcessPoolExecutor):
+            import multiprocessing
+
+            for child in multiprocessing.active_children():
+                child.terminate()
+        raise
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _ignore_interrupt() -> None:
+    """Ctrl-C reaches every process of a terminal; only the first one answers it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _dask(function: Callable[[Task], Result], tasks: Sequence[Task], address: str) -> Iterator[Result]:
+    try:
+        import distributed
+    except ImportError:
+        raise OptionError("--scheduler needs dask: pip install 'headatlas[dask]'") from None
+    try:
+        client: Any = distributed.Client(address, timeout="10s", set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise WorkerError(
+            f"no Dask scheduler answers at {address}. Start one with: dask scheduler ({error})"
+        ) from error
+    with client:
+        futures = client.map(function, tasks, pure=False, retries=3)
+        try:
+            for future in distributed.as_completed(futures):
+                yield future.result()
+        except distributed.scheduler.KilledWorker as error:
+            raise WorkerError(f"a piece of work killed its worker again and again: {error}") from error
+        except BaseException:
+            client.cancel(futures, force=True)
+            raise

@@ -1,0 +1,136 @@
+"""How an atlas shows itself: as text in a terminal, as the grid of heads in a notebook."""
+
+from __future__ import annotations
+
+import base64
+import html as markup
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas import schema
+
+if TYPE_CHECKING:
+    from headatlas.store import Atlas
+
+CELL, GAP = 32, 3
+PAPER, INK = (247, 249, 252), (8, 48, 107)
+LEFT = "text-align:left;padding:1px 16px 1px 0"
+LABEL = "font:11px system-ui,sans-serif;color:#7b8494;font-variant-numeric:tabular-nums"
+CAPTION = (
+    "Mean map of each head: layers down, heads across; in each map query down, key across; "
+    "colour is the square root of attention, each map from 0 to its largest value."
+)
+
+
+def text(atlas: Atlas) -> str:
+    """What is there and what is missing, a line each."""
+    lines = [f"{atlas.files.url}   format {atlas.header['format']} · {atlas.files.size() / 1e6:,.1f} MB"]
+    lines += [f"  model    {_model(atlas)}", f"  data     {_data(atlas)}"]
+    for stage in schema.STAGES:
+        lines.append(f"  {stage:8} {_state(atlas, stage)}")
+        for name in atlas.arrays():
+            spec, array = schema.array(name), atlas.array(name)
+            shape = " × ".join(f"{size:,} {axis}" for size, axis in zip(array.shape, spec.axes, strict=True))
+            lines.append(f"             {name:12} {shape}  {spec.dtype}")
+        tables = [name for name in atlas.tables() if schema.table(name).stage == stage]
+        lines += [f"             tables       {', '.join(tables)}"] * bool(tables)
+    return "\n".join(lines)
+
+
+def _model(atlas: Atlas) -> str:
+    facts = atlas.header["model"]
+    kinds: dict[str, int] = {}
+    for layer in facts["layers"]:
+        kinds[layer["kind"]] = kinds.get(layer["kind"], 0) + 1
+    layers = " + ".join(f"{count} {kind}" for kind, count in kinds.items())
+    shared = f" ({facts['key_heads']} key heads)" if facts["key_heads"] != facts["heads"] else ""
+    return f"{facts['name']} ({facts['family']}): {layers} layers × {facts['heads']} heads{shared}"
+
+
+def _data(atlas: Atlas) -> str:
+    data, counts = atlas.header["data"], _counts(atlas)
+    what = "images" if data["modality"] == "image" else "texts"
+    if not counts:
+        return str(data["name"])
+    parts = [f"{counts['examples']:,} {what}", f"{counts['tokens']:,} tokens"]
+    parts += [f"{counts['windowed']:,} of them cut in {counts['windows']:,} windows"] * bool(counts["windowed"])
+    parts += [f"{counts['cut']:,} truncated"] * bool(counts["cut"])
+    parts += [f"{counts['skipped']:,} skipped"] * bool(counts["skipped"])
+    return f"{data['name']}: {', '.join(parts)}"
+
+
+def _counts(atlas: Atlas) -> dict[str, Any]:
+    counts: dict[str, Any] = atlas.header.get("stages", {}).get("collect", {}).get("counts", {})
+    return counts
+
+
+def _state(atlas: Atlas, stage: str) -> str:
+    if stage in atlas.done:
+        return "✓ complete"
+    if stage == "collect":
+        done = len([name for name in atlas.files.names("receipts/collect") if name != "plan.json"])
+        return f"… unfinished ({done} blocks written): run the same `headatlas collect` command to go on"
+    return f"– not there: headatlas {stage} {atlas.files.url}"
+
+
+def html(atlas: Atlas) -> str:
+    """The grid of heads, each cell the head's mean pooled map; layers run down, heads across."""
+    rows = "".join(
+        f"<tr><th style='{LEFT}'>{name}</th><td style='{LEFT}'>{markup.escape(value)}</td></tr>"
+        for name, value in (("model", _model(atlas)), ("data", _data(atlas)), ("collect", _state(atlas, "collect")))
+    )
+    head = f"<table style='font:13px system-ui,sans-serif;border:0'>{rows}</table>"
+    return f"<div>{head}{_grid(atlas) if 'collect' in atlas.done else ''}</div>"
+
+
+def _grid(atlas: Atlas) -> str:
+    from headatlas.metrics import weighted_mean
+
+    means = atlas.read("pooled_mean")
+    counts, size = _counts(atlas), atlas.header["stages"]["collect"]["block"]
+    sizes = np.diff(np.minimum(np.arange(len(means) + 1) * size, counts["examples"]))
+    picture = _picture(weighted_mean(means, sizes))
+    layers, heads = means.shape[1:3]
+    scale = min(1.5, 1100 / picture.shape[1])
+    cell = (CELL + GAP) * scale
+    over = "".join(
+        f"<span style='display:inline-block;width:{cell:.2f}px;text-align:center'>{h}</span>" for h in range(heads)
+    )
+    side = "".join(f"<div style='height:{cell:.2f}px;line-height:{cell:.2f}px'>{n}</div>" for n in range(layers))
+    size = f"width:{picture.shape[1] * scale:.1f}px;height:{picture.shape[0] * scale:.1f}px"
+    image = (
+        f"<img alt='{CAPTION}' src='data:image/png;base64,{_png(picture)}' "
+        f"style='display:block;{size};image-rendering:pixelated'>"
+    )
+    return (
+        f"<div style='{LABEL};margin:8px 0 0 28px;white-space:nowrap'>{over}</div><div style='display:flex'>"
+        f"<div style='{LABEL};width:24px;padding-right:4px;text-align:right'>{side}</div>{image}</div>"
+        f"<div style='{LABEL};margin:4px 0 0 28px'>{CAPTION}</div>"
+    )
+
+
+def _picture(maps: NDArray[Any]) -> NDArray[np.uint8]:
+    """Maps (layer, head, r, r) as one RGB picture; a head that does not exist stays blank."""
+    layers, heads, r, _ = maps.shape
+    values = np.sqrt(np.clip(maps, 0, None))
+    top = np.nanmax(np.where(np.isnan(values), 0, values), axis=(2, 3), keepdims=True)
+    values = values / np.where(top > 0, top, 1)
+    cells = np.arange(CELL) * r // CELL
+    values = values[:, :, cells][:, :, :, cells]
+    paper, ink = np.array(PAPER, float), np.array(INK, float)
+    colours = paper + (ink - paper) * np.where(np.isnan(values), 0, values)[..., None]
+    picture = np.full((layers, CELL + GAP, heads, CELL + GAP, 3), 255, np.uint8)
+    picture[:, :CELL, :, :CELL] = colours.transpose(0, 2, 1, 3, 4).round()
+    picture[:, :CELL, :, :CELL][np.isnan(values).transpose(0, 2, 1, 3)] = 255
+    return picture.reshape(layers * (CELL + GAP), heads * (CELL + GAP), 3)
+
+
+def _png(picture: NDArray[np.uint8]) -> str:
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, "PNG", optimize=True)
+    return base64.b64encode(buffer.getvalue()).decode()

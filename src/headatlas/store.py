@@ -1,0 +1,240 @@
+"""Atlas: a handle on a folder of arrays and tables. It reads, writes and prints itself; it analyses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas import schema
+from headatlas.errors import DamagedChunk, StoreError
+from headatlas.files import Files
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import zarr
+
+HEADER = "atlas.json"
+
+
+class Atlas:
+    """What is known of every head of a model on a dataset. Open one with `Atlas.open(path)`."""
+
+    def __init__(self, files: Files, header: dict[str, Any]) -> None:
+        self.files = files
+        self.header = header
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Atlas:
+        """Open an atlas: a local folder or any fsspec URL."""
+        files = Files(path)
+        if not files.exists():
+            raise StoreError(f"there is no atlas at {files.url}. Make one: headatlas collect MODEL DATA -o {files.url}")
+        if not files.exists(HEADER):
+            raise StoreError(f"{files.url} is not an atlas: it has no {HEADER}")
+        try:
+            header = json.loads(files.read(HEADER))
+            version = header["format"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(
+                f"{files.url}/{HEADER} is damaged: {error}. Restore it, or collect anew elsewhere"
+            ) from error
+        if version != schema.FORMAT:
+            advice = "update headatlas" if version > schema.FORMAT else "collect it anew with this version"
+            raise StoreError(f"{files.url} has format {version}, this version reads format {schema.FORMAT}: {advice}")
+        return cls(files, header)
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], header: Mapping[str, Any]) -> Atlas:
+        """Begin an atlas in a folder that is new or empty."""
+        files = Files(path)
+        with files.guard():
+            strangers = [name for name in files.names() if not name.endswith(".partial")]
+        if strangers:
+            raise StoreError(
+                f"{files.url} is not an atlas and not empty (it holds {strangers[0]}). Choose another place with -o"
+            )
+        atlas = cls(files, {"format": schema.FORMAT, **header})
+        atlas.write_header()
+        return atlas
+
+    def write_header(self) -> None:
+        """Write atlas.json."""
+        self.files.write(
+            HEADER, (json.dumps(self.header, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
+        )
+
+    # arrays
+
+    def _store(self, stage: str) -> Any:
+        from zarr.storage import FsspecStore, LocalStore
+
+        if self.files.local:
+            return LocalStore(self.files.path(f"{stage}.zarr"))
+        return FsspecStore.from_url(f"{self.files.url}/{stage}.zarr")
+
+    def create_array(self, name: str, sizes: Mapping[str, int], block: int, attributes: Mapping[str, Any]) -> None:
+        """Lay out an array, its first axis in blocks; nothing is done if it is there already."""
+        import zarr
+        from zarr.codecs import BloscCodec, BloscShuffle, Crc32cCodec
+
+        spec = schema.array(name)
+        if self.files.exists(f"{spec.stage}.zarr/{name}/zarr.json"):
+            return
+        shape = tuple(sizes[axis] for axis in spec.axes)
+        whole = (block, *shape[1:])
+        piece = tuple(1 if axis in spec.pieces else size for axis, size in zip(spec.axes, whole, strict=True))
+        size = np.dtype(spec.dtype).itemsize
+        with self.files.guard(f"{spec.stage}.zarr"):
+            zarr.create_array(
+                self._store(spec.stage),
+                name=name,
+                shape=shape,
+                dtype=spec.dtype,
+                chunks=piece,
+                shards=whole if piece != whole else None,
+                compressors=[
+                    BloscCodec(typesize=size, cname="zstd", clevel=3, shuffle=BloscShuffle.shuffle),
+                    Crc32cCodec(),
+                ],
+                fill_value=float("nan"),
+                attributes={**attributes, "note": spec.note},
+                dimension_names=spec.axes,
+                config={"write_empty_chunks": True},
+            )
+
+    def array(self, name: str) -> zarr.Array[Any]:
+        """An array, lazily: index it to read. Prefer `read`, which names what is damaged."""
+        import zarr
+
+        spec = schema.array(name)
+        if not self.files.exists(f"{spec.stage}.zarr/{name}/zarr.json"):
+            raise StoreError(f"{self.files.url} has no {name}. Run `headatlas {spec.stage}` first")
+        array = zarr.open_array(self._store(spec.stage), path=name, mode="r+")
+        return array.with_config({"write_empty_chunks": True})
+
+    def read(self, name: str, selection: Any = ...) -> NDArray[Any]:
+        """Part of an array, read and checked."""
+        spec = schema.array(name)
+        array = self.array(name)
+        try:
+            return np.asarray(array[selection])
+        except (ValueError, RuntimeError) as error:
+            if isinstance(error, IndexError) or "bound" in str(error):
+                raise
+            raise DamagedChunk(
+                f"{self.files.url}/{spec.stage}.zarr/{name} is damaged ({error}). "
+                f"Run the `headatlas {spec.stage}` command that made it again: it finds and recomputes the damaged part"
+            ) from error
+
+    def write_block(self, name: str, number: int, values: NDArray[Any]) -> None:
+        """Write one block of an array."""
+        array = self.array(name)
+        size = (array.shards or array.chunks)[0]
+        start = number * size
+        with self.files.guard(f"{schema.array(name).stage}.zarr/{name}"):
+            array[start : start + len(values)] = values
+
+    def block_file(self, name: str, number: int) -> str:
+        """The one file that holds a block."""
+        spec = schema.array(name)
+        return f"{spec.stage}.zarr/{name}/c/{number}" + "/0" * (len(spec.axes) - 1)
+
+    # tables
+
+    def table(self, name: str, **options: Any) -> pa.Table:
+        """A table, whole or, by `columns=`, in part."""
+        import pyarrow.parquet as pq
+
+        with self._table_file(name) as file:
+            return pq.read_table(file, **options)
+
+    def table_groups(self, name: str, groups: list[int]) -> pa.Table:
+        """Some row groups of a table."""
+        import pyarrow.parquet as pq
+
+        with self._table_file(name) as file:
+            return pq.ParquetFile(file).read_row_groups(groups)
+
+    @contextmanager
+    def _table_file(self, name: str) -> Iterator[Any]:
+        import pyarrow as pa
+
+        names = [one.name for one in schema.TABLES]
+        if name not in names:
+            raise StoreError(f"there is no table {name!r}; the tables are: {', '.join(names)}")
+        spec = schema.table(name)
+        if not self.files.exists(spec.path):
+            raise StoreError(f"{self.files.url} has no table {name} yet. Run `headatlas {spec.stage}` first")
+        try:
+            with self.files.system.open(self.files.path(spec.path), "rb") as file:
+                yield file
+        except (pa.ArrowInvalid, OSError) as error:
+            raise DamagedChunk(
+                f"{self.files.url}/{spec.path} is damaged ({str(error).splitlines()[0]}). "
+                f"Run the `headatlas {spec.stage}` command that made it again: it is made anew"
+            ) from error
+
+    def write_table(self, name: str, table: pa.Table) -> None:
+        """Replace a table."""
+        import pyarrow.parquet as pq
+
+        with self.files.writing(schema.table(name).path) as file:
+            pq.write_table(table, file, compression="zstd")
+
+    def tables(self) -> list[str]:
+        """Names of the tables that are there."""
+        return [one.name for one in schema.TABLES if self.files.exists(one.path)]
+
+    def arrays(self) -> list[str]:
+        """Names of the arrays that are there."""
+        return [one.name for one in schema.ARRAYS if self.files.exists(f"{one.stage}.zarr/{one.name}/zarr.json")]
+
+    # receipts: a piece of work counts as done when its receipt is there and the files match it
+
+    def write_receipt(self, stage: str, task: str, names: list[str], facts: Mapping[str, Any] | None = None) -> None:
+        """Vouch for finished files."""
+        digests = {name: self.files.digest(name) for name in names}
+        receipt = {"files": digests, "facts": dict(facts or {})}
+        self.files.write(f"receipts/{stage}/{task}.json", json.dumps(receipt, sort_keys=True).encode())
+
+    def receipt(self, stage: str, task: str) -> dict[str, Any] | None:
+        """The receipt of a task, None if it is not finished; raises DamagedChunk if its files have changed since."""
+        name = f"receipts/{stage}/{task}.json"
+        if not self.files.exists(name):
+            return None
+        try:
+            receipt: dict[str, Any] = json.loads(self.files.read(name))
+            files = receipt["files"].items()
+        except (ValueError, KeyError, AttributeError):
+            raise DamagedChunk(f"{self.files.url}/{name} is damaged") from None
+        for file, digest in files:
+            if self.files.digest(file) != digest:
+                what = "does not match its checksum" if self.files.exists(file) else "is missing"
+                raise DamagedChunk(f"{self.files.url}/{file} {what}")
+        return receipt
+
+    # what is there, for people
+
+    @property
+    def done(self) -> list[str]:
+        """Names of the stages that are complete."""
+        return [stage for stage in schema.STAGES if self.header.get("stages", {}).get(stage, {}).get("done")]
+
+    def __str__(self) -> str:
+        from headatlas.show import text
+
+        return text(self)
+
+    def __repr__(self) -> str:
+        return f"Atlas.open({self.files.url!r})"
+
+    def _repr_html_(self) -> str:
+        from headatlas.show import html
+
+        return html(self)
