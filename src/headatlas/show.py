@@ -82,7 +82,7 @@ def html(atlas: Atlas) -> str:
         f"<tr><th style='{LEFT}'>{name}</th><td style='{LEFT}'>{markup.escape(value)}</td></tr>"
         for name, value in (("model", _model(atlas)), ("data", _data(atlas)), ("collect", _state(atlas, "collect")))
     )
-    head = f"<table style='font:13px system-ui,sans-serif;border:0'>{rows}</table>"
+    head = f"<table style='font:13px system-ui,sans-serif;color:inherit;border:0'>{rows}</table>"
     return f"<div>{head}{_grid(atlas) if 'collect' in atlas.done else ''}</div>"
 
 
@@ -113,19 +113,18 @@ def _grid(atlas: Atlas) -> str:
 
 
 def _picture(maps: NDArray[Any]) -> NDArray[np.uint8]:
-    """Maps (layer, head, r, r) as one RGB picture; a head that does not exist stays blank."""
+    """Maps (layer, head, r, r) as one RGBA picture; gaps, and heads that do not exist, are transparent."""
     layers, heads, r, _ = maps.shape
     values = np.sqrt(np.clip(maps, 0, None))
-    top = np.nanmax(np.where(np.isnan(values), 0, values), axis=(2, 3), keepdims=True)
-    values = values / np.where(top > 0, top, 1)
+    top = np.nan_to_num(values).max(axis=(2, 3), keepdims=True)
     cells = np.arange(CELL) * r // CELL
-    values = values[:, :, cells][:, :, :, cells]
+    values = (values / np.where(top > 0, top, 1))[:, :, cells][:, :, :, cells]
     paper, ink = np.array(PAPER, float), np.array(INK, float)
-    colours = paper + (ink - paper) * np.where(np.isnan(values), 0, values)[..., None]
-    picture = np.full((layers, CELL + GAP, heads, CELL + GAP, 3), 255, np.uint8)
-    picture[:, :CELL, :, :CELL] = colours.transpose(0, 2, 1, 3, 4).round()
-    picture[:, :CELL, :, :CELL][np.isnan(values).transpose(0, 2, 1, 3)] = 255
-    return picture.reshape(layers * (CELL + GAP), heads * (CELL + GAP), 3)
+    picture = np.zeros((layers, CELL + GAP, heads, CELL + GAP, 4), np.uint8)
+    colours = paper + (ink - paper) * np.nan_to_num(values)[..., None]
+    opaque = np.where(np.isnan(values), 0, 255)[..., None]
+    picture[:, :CELL, :, :CELL] = np.concatenate([colours.round(), opaque], -1).transpose(0, 2, 1, 3, 4)
+    return picture.reshape(layers * (CELL + GAP), heads * (CELL + GAP), 4)
 
 
 def _png(picture: NDArray[np.uint8]) -> str:

@@ -46,12 +46,15 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
     >>> print(model)
     all-MiniLM-L6-v2 (bert): 6 encoder layers × 12 heads, 32 wide
     """
+    network: Any
+    notes: tuple[str, ...] = ()
+    source = revision = None
     if isinstance(name, torch.nn.Module):
-        network, source, label, revision = name, None, type(name).__name__, None
+        network, label = name, type(name).__name__
     else:
         source, label = _resolve(str(name))
         with _quiet():
-            network = _network(source, label)
+            network, notes = _network(source, label)
         revision = getattr(network.config, "_commit_hash", None)
     network = network.eval()
     _redirect(network)
@@ -78,7 +81,7 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
         grid=_grid(tower.config, image_size, found.tokens) if image_size else None,
         source=source,
         revision=revision,
-        notes=found.notes,
+        notes=notes + found.notes,
         _projections=projections.find(tower, found.layers) if found.route == "outputs" else None,
     )
 
@@ -107,13 +110,21 @@ def _pickled(name: str, file: str) -> ModelError:
     )
 
 
-def _network(source: str, label: str) -> torch.nn.Module:
+def _network(source: str, label: str) -> tuple[Any, tuple[str, ...]]:
+    """The network, and what was odd about loading it."""
     from transformers import AutoModel
 
     try:
-        network: torch.nn.Module = AutoModel.from_pretrained(
-            source, use_safetensors=True, trust_remote_code=False, dtype=torch.float32, attn_implementation="eager"
-        )
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)  # weights that the files lack, such as a pooler, are the same in every process
+            network, report = AutoModel.from_pretrained(
+                source,
+                use_safetensors=True,
+                trust_remote_code=False,
+                dtype=torch.float32,
+                attn_implementation="eager",
+                output_loading_info=True,
+            )
     except (OSError, ValueError) as error:
         text = " ".join(str(error).split())
         if "trust_remote_code" in text or "custom code" in text:
@@ -121,7 +132,9 @@ def _network(source: str, label: str) -> torch.nn.Module:
         if "safetensors" in text and "not" in text:
             raise _pickled(label, "a pickle (pytorch_model.bin)") from error
         raise ModelError(f"cannot load the model {label!r}; {WAYS}. transformers said: {text[:200]}") from error
-    return network
+    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
+    notes = (f"{len(missing)} weights are not in its files and were filled at random: {', '.join(missing[:3])} …",)
+    return network, notes if missing else ()
 
 
 def _redirect(network: torch.nn.Module) -> None:
