@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from headatlas import __version__
 from headatlas.errors import HeadatlasError, OptionError
@@ -15,8 +15,25 @@ from headatlas.errors import HeadatlasError, OptionError
 if TYPE_CHECKING:
     from headatlas.store import Atlas
 
+
+class Commands(TyperGroup):
+    """Ends with 0 done, 1 a mistake that one line explains, 2 wrong usage, 130 interrupted."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command and say in one line what went wrong."""
+        try:
+            return super().invoke(ctx)
+        except HeadatlasError as error:
+            typer.echo(f"headatlas: {error}", err=True)
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt as stop:
+            typer.echo("headatlas: stopped. What is written is kept: run the same command again to go on", err=True)
+            raise typer.Exit(130) from stop
+
+
 app = typer.Typer(
     name="headatlas",
+    cls=Commands,
     help="What every attention head of a transformer does, over a whole dataset.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -201,19 +218,8 @@ def _cell(value: Any) -> str:
 
 
 def main() -> None:
-    """Run the command line: 0 done, 1 a mistake that one line explains, 2 wrong usage, 130 interrupted."""
-    try:
-        app()
-    except HeadatlasError as error:
-        typer.echo(f"headatlas: {error}", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo("headatlas: stopped. What is written is kept: run the same command again to go on", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        # the reader of our output has gone, as with `| head`: nothing to say, and nothing more to flush
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+    """Run the command line."""
+    app()
 
 
 __all__ = ["app", "main"]

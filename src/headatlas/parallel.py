@@ -106,7 +106,7 @@ def _dask(function: Callable[[Task], Result], tasks: Sequence[Task], address: st
     with client:
         futures = client.map(function, tasks, pure=False, retries=3)
         try:
-            for future in distributed.as_completed(futures):
+            for future in distributed.as_completed(futures, loop=client.loop):
                 yield future.result()
         except distributed.scheduler.KilledWorker as error:
             raise WorkerError(f"a piece of work killed its worker again and again: {error}") from error
