@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-import os
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
-from families import FAMILIES, VOCABULARY
-from PIL import Image
 from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers, processors, trainers
 from tokenizers.models import BPE, WordPiece
 from transformers import PreTrainedTokenizerFast
 
-from headatlas import models
+from families import VOCABULARY
 from headatlas.data import load
-from headatlas.models import Model
 
 torch.set_num_threads(1)
 

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import gettempdir
 from typing import IO, Any
 
 from headatlas.errors import StoreError
@@ -57,21 +58,21 @@ class Files:
     @contextmanager
     def writing(self, name: str) -> Iterator[IO[bytes]]:
         """A file that appears under its name when the block ends well, and not otherwise."""
-        parent, _, base = name.rpartition("/")
-        partial = self.path(f"{parent}/{base}.{uuid.uuid4().hex}.partial".lstrip("/"))
+        target = self.path(name)
         with self.guard(name):
-            self.system.makedirs(self.path(parent), exist_ok=True)
+            self.system.makedirs(target.rpartition("/")[0], exist_ok=True)
+            # a rename is whole within one disk; an upload is whole in itself
+            folder = Path(target).parent if self.local else Path(gettempdir())
+            partial = folder / f"{uuid.uuid4().hex}.partial"
             try:
-                with self.system.open(partial, "wb") as file:
+                with partial.open("xb") as file:
                     yield file
                 if self.local:
-                    Path(partial).replace(self.path(name))
+                    partial.replace(target)
                 else:
-                    self.system.mv(partial, self.path(name))
-            except BaseException:
-                if self.system.exists(partial):
-                    self.system.rm_file(partial)
-                raise
+                    self.system.put_file(str(partial), target)
+            finally:
+                partial.unlink(missing_ok=True)
 
     def names(self, folder: str = "") -> list[str]:
         """Names of the files and folders in a folder, sorted; none if it is not there."""
@@ -79,12 +80,6 @@ class Files:
             return []
         found: list[Any] = self.system.ls(self.path(folder), detail=False)
         return sorted(str(path).rstrip("/").rpartition("/")[2] for path in found)
-
-    def remove(self, name: str) -> None:
-        """Delete a file or a folder if it is there."""
-        if self.exists(name):
-            with self.guard(name):
-                self.system.rm(self.path(name), recursive=True)
 
     def sweep(self) -> None:
         """Delete what a killed writer left half written."""

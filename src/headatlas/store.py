@@ -17,6 +17,7 @@ from headatlas.files import Files
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
     import zarr
 
 HEADER = "atlas.json"
@@ -180,12 +181,21 @@ class Atlas:
                 f"Run the `headatlas {spec.stage}` command that made it again: it is made anew"
             ) from error
 
-    def write_table(self, name: str, table: pa.Table) -> None:
-        """Replace a table."""
+    @contextmanager
+    def writing_table(self, name: str, fields: pa.Schema) -> Iterator[pq.ParquetWriter]:
+        """A writer to which row groups are given one by one; the table appears when the block ends well."""
         import pyarrow.parquet as pq
 
-        with self.files.writing(schema.table(name).path) as file:
-            pq.write_table(table, file, compression="zstd")
+        with (
+            self.files.writing(schema.table(name).path) as file,
+            pq.ParquetWriter(file, fields, compression="zstd") as writer,
+        ):
+            yield writer
+
+    def write_table(self, name: str, table: pa.Table) -> None:
+        """Replace a table."""
+        with self.writing_table(name, table.schema) as writer:
+            writer.write_table(table)
 
     def tables(self) -> list[str]:
         """Names of the tables that are there."""

@@ -90,16 +90,12 @@ def _write_tables(
 ) -> list[int]:  # fmt: skip
     """Write `examples` and `tokens` as the dataset is read; the number of tokens of each example."""
     columns = column_types(dataset)
-    paths = [schema.table(name).path for name in ("examples", "tokens")]
-    with atlas.files.writing(paths[0]) as examples, atlas.files.writing(paths[1]) as tokens:
-        writer = Writer(examples, tokens, columns, model.grid)
-        with progress.bar("reading", None, "examples") as advance:
-            for rows in batched(_rows(model, dataset, options, counts, columns), schema.TABLE_ROWS):
-                writer.write(rows)
-                advance(len(rows))
+    with Writer(atlas, columns, model.grid) as writer, progress.bar("reading", None, "examples") as advance:
+        for rows in batched(_rows(model, dataset, options, counts, columns), schema.TABLE_ROWS):
+            writer.write(rows)
+            advance(len(rows))
         if not writer.lengths:
             raise DataError(f"{dataset.name} has no example that {model.name} can read: every text is empty")
-        writer.close()
     return writer.lengths
 
 

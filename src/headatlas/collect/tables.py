@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import islice, pairwise
-from typing import IO, Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from headatlas import schema
 from headatlas.data import Dataset
@@ -35,16 +35,24 @@ Row = tuple[dict[str, Any], Encoded | None]
 
 
 class Writer:
-    """Writes both tables; row numbers and offsets are counted here."""
+    """Writes both tables row group by row group; row numbers and offsets are counted here."""
 
-    def __init__(self, examples: IO[bytes], tokens: IO[bytes], columns: dict[str, Any], grid: Grid | None) -> None:
+    def __init__(self, atlas: Atlas, columns: dict[str, Any], grid: Grid | None) -> None:
+        self.atlas, self.grid = atlas, grid
         self.example_schema = pa.schema(EXAMPLES | columns)
         self.token_schema = pa.schema(PATCHES if grid else TOKENS)
-        self.grid = grid
         self.lengths: list[int] = []
         self.tokens = 0
-        self._examples = pq.ParquetWriter(examples, self.example_schema, compression="zstd")
-        self._tokens = pq.ParquetWriter(tokens, self.token_schema, compression="zstd")
+
+    def __enter__(self) -> Self:
+        with ExitStack() as open_files:
+            self._examples = open_files.enter_context(self.atlas.writing_table("examples", self.example_schema))
+            self._tokens = open_files.enter_context(self.atlas.writing_table("tokens", self.token_schema))
+            self._files = open_files.pop_all()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._files.__exit__(*error)
 
     def write(self, rows: Sequence[Row]) -> None:
         """Add one row group to each table."""
@@ -65,11 +73,6 @@ class Writer:
         self._tokens.write_table(pa.Table.from_pydict(place | joined, schema=self.token_schema))
         self.lengths += sizes
         self.tokens += sum(sizes)
-
-    def close(self) -> None:
-        """Finish both files."""
-        self._examples.close()
-        self._tokens.close()
 
 
 def _token_columns(encoded: Encoded | None) -> dict[str, Any]:

@@ -58,8 +58,8 @@ def encode(
     size = min(max_tokens or model.max_tokens, model.max_tokens)
     if window is None and overlong == "window":
         window = Window(size, size // 4)
-    if window is not None:
-        window = replace(window, size=min(window.size, size))
+    if window is not None and window.size > size:
+        window = Window(size, min(window.overlap, size // 2))
     first = " ".join(example.words) if example.words else example.text or ""
     second = None if model.encoder_decoder else example.pair
     encodings, cut = _encodings(model.tokenizer, first, second, size, window)
