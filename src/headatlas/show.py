@@ -86,14 +86,19 @@ def html(atlas: Atlas) -> str:
     return f"<div>{head}{_grid(atlas) if 'collect' in atlas.done else ''}</div>"
 
 
-def _grid(atlas: Atlas) -> str:
+def mean_maps(atlas: Atlas) -> NDArray[np.float64]:
+    """Mean pooled map of each head over all examples, (layer, head, r, r)."""
     from headatlas.metrics import weighted_mean
 
     means = atlas.read("pooled_mean")
-    counts, size = _counts(atlas), atlas.header["stages"]["collect"]["block"]
-    sizes = np.diff(np.minimum(np.arange(len(means) + 1) * size, counts["examples"]))
-    picture = _picture(weighted_mean(means, sizes))
-    layers, heads = means.shape[1:3]
+    block, examples = atlas.header["stages"]["collect"]["block"], _counts(atlas)["examples"]
+    return weighted_mean(means, np.diff(np.minimum(np.arange(len(means) + 1) * block, examples)))
+
+
+def _grid(atlas: Atlas) -> str:
+    maps = mean_maps(atlas)
+    picture = draw(maps)
+    layers, heads = maps.shape[:2]
     scale = min(1.5, 1100 / picture.shape[1])
     cell = (CELL + GAP) * scale
     over = "".join(
@@ -112,7 +117,7 @@ def _grid(atlas: Atlas) -> str:
     )
 
 
-def _picture(maps: NDArray[Any]) -> NDArray[np.uint8]:
+def draw(maps: NDArray[Any]) -> NDArray[np.uint8]:
     """Maps (layer, head, r, r) as one RGBA picture; gaps, and heads that do not exist, are transparent."""
     layers, heads, r, _ = maps.shape
     values = np.sqrt(np.clip(maps, 0, None))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,7 +36,7 @@ def text_batch(model: Model, examples: Sequence[Encoded]) -> Batch:
     """Token ids padded on the right, with their mask."""
     sources = [example.source for example in examples]
     inputs = _padded(model, "", [tokens.ids for tokens in sources])
-    if "token_type_ids" in model.tokenizer.model_input_names:
+    if "token_type_ids" in model.tokenizer.model_input_names and _takes_types(model.network):
         inputs["token_type_ids"] = _pad([tokens.segment for tokens in sources], 0)
     targets = [example.target for example in examples if example.target is not None]
     if targets:
@@ -50,11 +52,21 @@ def image_batch(model: Model, paths: Sequence[str]) -> Batch:
     return Batch({"pixel_values": pixels}, [len(grid.special) + grid.rows * grid.columns] * len(paths), [])
 
 
+def pad_token(config: Any, tokenizer: Any = None) -> int:
+    """What padding is made of: the network's own token, which some count positions by; else the tokenizer's, or 0."""
+    text = config.get_text_config()
+    candidates = (getattr(where, "pad_token_id", None) for where in (text, tokenizer))
+    size = getattr(text, "vocab_size", 1)
+    return next((int(token) for token in candidates if token is not None and 0 <= token < size), 0)
+
+
+def _takes_types(network: torch.nn.Module) -> bool:
+    """Some networks come with the tokenizer of another family, which numbers segments they know nothing of."""
+    return "token_type_ids" in inspect.signature(network.forward).parameters
+
+
 def _padded(model: Model, prefix: str, rows: Sequence[NDArray[np.int32]]) -> dict[str, Tensor]:
-    config = model.network.config
-    pads = (getattr(config, "pad_token_id", None), model.tokenizer.pad_token_id, 0)
-    pad = next(int(candidate) for candidate in pads if candidate is not None)
-    ids = _pad(rows, pad)
+    ids = _pad(rows, pad_token(model.network.config, model.tokenizer))
     mask = torch.arange(ids.shape[1])[None] < torch.tensor([len(row) for row in rows])[:, None]
     return {f"{prefix}input_ids": ids, f"{prefix}attention_mask": mask.long()}
 

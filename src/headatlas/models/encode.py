@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.data import Example, Window
-from headatlas.errors import DataError
+from headatlas.errors import DataError, OptionError
 from headatlas.models.facts import Model
 
 Overlong = Literal["truncate", "window"]
@@ -85,18 +85,22 @@ def _encodings(
     if window is not None:
         fixed = sum(part != 1 for part in whole.sequence_ids) if second is not None else sum(whole.special_tokens_mask)
         room = window.size - fixed
-        if room > 1:
+        if room > 0:
             parts = tokenizer(
                 first,
                 second,
                 truncation=True if second is None else "only_second",
                 max_length=window.size,
-                stride=min(window.overlap, room - 1),
+                stride=window.overlap if window.overlap < room else room // 2,
                 return_overflowing_tokens=True,
                 verbose=False,
             )
             return parts.encodings, 0
         size = window.size
+    if size <= sum(whole.special_tokens_mask):
+        raise OptionError(
+            f"{size} tokens hold no text: {sum(whole.special_tokens_mask)} of them would be special tokens. Take more."
+        )
     return tokenizer(first, second, truncation=True, max_length=size, verbose=False).encodings, length - size
 
 
@@ -127,8 +131,9 @@ def _with_words(tokens: Tokens, words: tuple[str, ...]) -> Tokens:
     """Word numbers of a text that came in words, joined by single spaces, from each token's last character."""
     starts = list(accumulate((len(word) + 1 for word in words[:-1]), initial=0))
     last = np.maximum(tokens.stop - 1, 0)
-    word = [-1 if special else bisect_right(starts, at) - 1 for at, special in zip(last, tokens.special, strict=True)]
-    return replace(tokens, word=np.array(word, np.int32))
+    own = ~tokens.special & (tokens.segment == 0)
+    word = [bisect_right(starts, at) - 1 for at in last]
+    return replace(tokens, word=np.where(own, word, tokens.word).astype(np.int32))
 
 
 def _target(model: Model, text: str, size: int) -> tuple[Tokens, int]:

@@ -92,8 +92,8 @@ class Model:
 
     @cached_property
     def hash(self) -> str:
-        """Digest of every weight: two models with one hash give the same maps."""
-        digest = hashlib.sha256()
+        """Digest of every weight and of the layers they make: other heads of the same weights are another model."""
+        digest = hashlib.sha256(repr(self.layers).encode())
         for name, tensor in sorted(self.network.state_dict().items()):
             digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
             digest.update(tensor.detach().cpu().contiguous().view(-1).numpy().tobytes())

@@ -60,6 +60,8 @@ class Projections:
 
 def find(network: Any, layers: tuple[Layer, ...]) -> Projections | None:
     """The projections of every layer, or None if they cannot be told apart with certainty."""
+    if any(layer.kind == "cross" for layer in layers):
+        return None  # modules take turns, self and cross; layers do not
     fused = FUSED.get(network.config.model_type)
     found: list[tuple[nn.Module, ...]] = []
     for _, module in network.named_modules():

@@ -1,0 +1,30 @@
+"""Small files for the tests of the readers, in an empty folder of each test's own."""
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from headatlas.data import load
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(name, content):
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return name
+
+
+def texts(spec, **options):
+    return [(example.id, example.text) for example in load(spec, **options)]
+
+
+def picture(name, size=(8, 8)):
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", size, "red").save(name)
