@@ -1,17 +1,10 @@
-"""Small files for the tests of the readers, in an empty folder of each test's own."""
+"""Small files for the tests of the readers, in the folder a test runs in."""
 
 from pathlib import Path
 
-import pytest
 from PIL import Image
 
 from headatlas.data import load
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def write(name, content):

@@ -20,10 +20,16 @@ from pyarrow import parquet
 from headatlas.data import Dataset, Example, Skipped, Window, load
 from headatlas.data.specs import READERS
 from headatlas.errors import DataError, OptionError
-from small_files import folder, picture, texts, write  # noqa: F401
+from small_files import picture, texts, write
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of real data is not beside the repository")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 # --- the dataset itself

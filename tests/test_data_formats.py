@@ -11,10 +11,16 @@ import pytest
 
 from headatlas.data import Example, Skipped, Window, load
 from headatlas.errors import DataError
-from small_files import folder, picture, texts, write  # noqa: F401
+from small_files import picture, texts, write
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of real data is not beside the repository")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 # --- SQuAD and our corpus
