@@ -1,13 +1,14 @@
 """Draw the mean map of every head of an atlas into a PNG file.
 
-    python examples/picture.py demo.atlas docs/images/heads.png
+python examples/picture.py demo.atlas docs/images/heads.png
 """
 
 import sys
 
+from PIL import Image, ImageDraw, ImageFont
+
 import headatlas as ha
 from headatlas.show import CELL, GAP, draw, mean_maps
-from PIL import Image, ImageDraw, ImageFont
 
 SCALE, LEFT, TOP, EDGE = 2, 96, 56, 24
 PAPER, GREY, INK = "#ffffff", "#6b7280", "#1f2937"

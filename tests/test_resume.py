@@ -116,12 +116,12 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bits(whole, tmp_path):
         run = subprocess.Popen([*command, "--scheduler", cluster.scheduler_address], stderr=log, stdout=log)
         receipts = path / "receipts" / "collect"
         deadline = time.monotonic() + 300
-        while len(list(receipts.glob("maps-*.json"))) < 1:
+        while len(list(receipts.glob("block-*.json"))) < 1:
             assert run.poll() is None and time.monotonic() < deadline, (tmp_path / "log").read_text()
             time.sleep(0.01)
         victim = next(iter(cluster.workers.values()))
         os.kill(victim.pid, signal.SIGKILL)
-        left = 5 - len(list(receipts.glob("maps-*.json")))
+        left = 5 - len(list(receipts.glob("block-*.json")))
         assert run.wait(300) == 0, (tmp_path / "log").read_text()
         log.close()
     assert left > 0, "the worker was killed too late to matter"

@@ -13,7 +13,7 @@ from headatlas.errors import StoreError
 from headatlas.files import Files
 from headatlas.store import Atlas
 
-SIZES = {"example": 20, "layer": 2, "head": 3, "row": 4, "column": 4, "stat": 5, "block": 3}
+SIZES = {"example": 20, "layer": 2, "head": 3, "query": 4, "key": 4, "stat": 5, "block": 3}
 HEADER = {"model": {"name": "m", "family": "bert", "heads": 3, "key_heads": 3, "layers": [{"kind": "encoder"}] * 2},
           "data": {"name": "d", "modality": "text"}}  # fmt: skip
 
@@ -30,14 +30,15 @@ def test_blocks_are_written_and_read_by_their_place(place):
     atlas = Atlas.create(place, HEADER)
     atlas.create_array("pooled", SIZES, 8, {})
     values = np.random.default_rng(0).random((20, 2, 3, 4, 4)).astype(np.float16)
-    for number in (2, 0, 1):
-        atlas.write_block("pooled", number, values[number * 8 : (number + 1) * 8])
+    files = [atlas.write_blocks("pooled", start, values[start : start + 8]) for start in (16, 0, 8)]
     again = ha.open(place)
     assert np.array_equal(again.read("pooled"), values)
     assert np.array_equal(again.read("pooled", (slice(3, 12), 1, 2)), values[3:12, 1, 2])
     assert again.array("pooled").metadata.dimension_names == schema.array("pooled").axes
-    for number in range(3):
-        assert again.files.exists(again.block_file("pooled", number))
+    assert files == [[f"collect.zarr/pooled/c/{number}/0/0/0/0"] for number in (2, 0, 1)]
+    assert all(again.files.exists(name) for (name,) in files)
+    with pytest.raises(AssertionError, match="a block is written whole"):
+        atlas.write_blocks("pooled", 3, values[:8])
 
 
 def test_tables_are_written_whole_or_not_at_all(place):

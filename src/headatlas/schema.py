@@ -1,8 +1,10 @@
 """Every array and table of an atlas: its axes, its type, how it is cut, and which stage writes it.
 
-Axes always come in the order `example layer head query key feature`. Sequences are ragged, and nothing is stored
-padded: tokens of all examples lie end to end in the table `tokens`, and the arrays below hold things of fixed shape.
-The first axis of an array is cut in *blocks*: a block is computed, written and checked as a whole.
+Axes always come in the order `example layer head query key feature`. Sequences are ragged, and no map is stored
+padded: tokens of all examples lie end to end in the table `tokens`, and maps are brought to one size. The first axis of
+an array is cut in *blocks*: a block is computed, written and checked as a whole. Where an array has a row for each
+sampled token, each example begins at a block of its own; the rows between are NaN, and the table `sampled` says which
+are whose.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ ARRAYS = (
     Array(
         "pooled",
         "collect",
-        ("example", "layer", "head", "row", "column"),
+        ("example", "layer", "head", "query", "key"),
         "float16",
         "each map brought to one size, mass preserved: every row sums to 1",
         ("layer", "head"),
@@ -49,7 +51,7 @@ ARRAYS = (
     Array(
         "pooled_mean",
         "collect",
-        ("block", "layer", "head", "row", "column"),
+        ("block", "layer", "head", "query", "key"),
         "float32",
         "mean of `pooled` over the examples of a block",
     ),
@@ -59,20 +61,18 @@ ARRAYS = (
     Array(
         "query",
         "collect",
-        ("token", "layer", "head", "feature"),
+        ("row", "layer", "head", "feature"),
         "float16",
         "queries of the sampled tokens, after rotary embedding",
-        ("layer", "head"),
     ),
     Array(
         "key",
         "collect",
-        ("token", "layer", "key_head", "feature"),
+        ("row", "layer", "key_head", "feature"),
         "float16",
         "keys of the sampled tokens, after rotary embedding",
-        ("layer", "key_head"),
     ),
-    Array("value_norm", "collect", ("token", "layer", "key_head"), "float32", "lengths of the sampled tokens' values"),
+    Array("value_norm", "collect", ("row", "layer", "key_head"), "float32", "lengths of the sampled tokens' values"),
 )
 
 TABLES = (

@@ -18,7 +18,6 @@ from headatlas.files import Files
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
-    import zarr
 
 HEADER = "atlas.json"
 
@@ -29,6 +28,7 @@ class Atlas:
     def __init__(self, files: Files, header: dict[str, Any]) -> None:
         self.files = files
         self.header = header
+        self._arrays: dict[str, Any] = {}
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Atlas:
@@ -100,7 +100,7 @@ class Atlas:
                 chunks=piece,
                 shards=whole if piece != whole else None,
                 compressors=[
-                    BloscCodec(typesize=size, cname="zstd", clevel=3, shuffle=BloscShuffle.shuffle),
+                    BloscCodec(typesize=size, cname="zstd", clevel=1, shuffle=BloscShuffle.bitshuffle),
                     Crc32cCodec(),
                 ],
                 fill_value=float("nan"),
@@ -109,15 +109,17 @@ class Atlas:
                 config={"write_empty_chunks": True},
             )
 
-    def array(self, name: str) -> zarr.Array[Any]:
+    def array(self, name: str) -> Any:
         """An array, lazily: index it to read. Prefer `read`, which names what is damaged."""
         import zarr
 
         spec = schema.array(name)
-        if not self.files.exists(f"{spec.stage}.zarr/{name}/zarr.json"):
-            raise StoreError(f"{self.files.url} has no {name}. Run `headatlas {spec.stage}` first")
-        array = zarr.open_array(self._store(spec.stage), path=name, mode="r+")
-        return array.with_config({"write_empty_chunks": True})
+        if name not in self._arrays:
+            if not self.files.exists(f"{spec.stage}.zarr/{name}/zarr.json"):
+                raise StoreError(f"{self.files.url} has no {name}. Run `headatlas {spec.stage}` first")
+            array = zarr.open_array(self._store(spec.stage), path=name, mode="r+")
+            self._arrays[name] = array.with_config({"write_empty_chunks": True})
+        return self._arrays[name]
 
     def read(self, name: str, selection: Any = ...) -> NDArray[Any]:
         """Part of an array, read and checked."""
@@ -133,18 +135,16 @@ class Atlas:
                 f"Run the `headatlas {spec.stage}` command that made it again: it finds and recomputes the damaged part"
             ) from error
 
-    def write_block(self, name: str, number: int, values: NDArray[Any]) -> None:
-        """Write one block of an array."""
-        array = self.array(name)
+    def write_blocks(self, name: str, start: int, values: NDArray[Any]) -> list[str]:
+        """Write whole blocks of an array from index `start` on; gives the files that hold them, one a block."""
+        spec, array = schema.array(name), self.array(name)
         size = (array.shards or array.chunks)[0]
-        start = number * size
-        with self.files.guard(f"{schema.array(name).stage}.zarr/{name}"):
-            array[start : start + len(values)] = values
-
-    def block_file(self, name: str, number: int) -> str:
-        """The one file that holds a block."""
-        spec = schema.array(name)
-        return f"{spec.stage}.zarr/{name}/c/{number}" + "/0" * (len(spec.axes) - 1)
+        stop = start + len(values)
+        assert start % size == 0 and (stop % size == 0 or stop == array.shape[0]), "a block is written whole"
+        with self.files.guard(f"{spec.stage}.zarr/{name}"):
+            array[start:stop] = values
+        rest = "/0" * (len(spec.axes) - 1)
+        return [f"{spec.stage}.zarr/{name}/c/{number}{rest}" for number in range(start // size, -(-stop // size))]
 
     # tables
 

@@ -15,7 +15,8 @@ import torch
 from headatlas import __version__, data, models, parallel, progress
 from headatlas.collect.plan import Options, Plan, plan
 from headatlas.collect.statistics import statistics_of
-from headatlas.collect.work import VECTORS, Job, Work, task_name
+from headatlas.collect.vectors import NAMES, ROWS
+from headatlas.collect.work import Job, Work, receipt_name
 from headatlas.data import Dataset, Example
 from headatlas.errors import DamagedChunk, OptionError
 from headatlas.files import Files
@@ -48,7 +49,7 @@ def maps(
 
     >>> import headatlas as ha
     >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://two.atlas")
-    >>> atlas.read("pooled").shape  # (example, layer, head, row, column)
+    >>> atlas.read("pooled").shape  # (example, layer, head, query, key)
     (2, 6, 12, 32, 32)
     """
     options = _options(Options(resolution, max_tokens, overlong, qk_tokens, seed, batch_tokens))
@@ -146,36 +147,35 @@ def _report(counts: dict[str, Any], model: Model) -> None:
 
 def _lay_out(atlas: Atlas, model: Model, made: Plan, options: Options) -> None:
     r = options.resolution
-    blocks = -(-made.counts["examples"] // made.block)
     names = list(statistics_of(model).names)
-    sizes = {"example": made.counts["examples"], "block": blocks, "token": made.sampled, "layer": len(model.layers)}
-    sizes |= {"head": model.heads, "key_head": model.key_heads, "row": r, "column": r}
+    sizes = {"example": made.counts["examples"], "block": made.blocks, "row": made.rows, "layer": len(model.layers)}
+    sizes |= {"head": model.heads, "key_head": model.key_heads, "query": r, "key": r}
     sizes |= {"feature": model.width, "stat": len(names)}
     atlas.create_array("pooled", sizes, made.block, {})
     atlas.create_array("pooled_mean", sizes, 1, {})
     atlas.create_array("stats", sizes, made.block, {"stats": names})
-    for name in VECTORS if made.sampled else ():
-        atlas.create_array(name, sizes, min(made.vector_block, made.sampled), {})
+    for name in NAMES if made.rows else ():
+        atlas.create_array(name, sizes, ROWS, {})
 
 
 def _work(atlas: Atlas, job: Job, workers: int, scheduler: str | None) -> None:
-    pending = [task for task in job.plan.tasks if not _done(atlas, task)]
+    pending = [number for number in range(job.plan.blocks) if not _done(atlas, number)]
     threads = torch.get_num_threads()
-    total = sum(len(job.plan.examples(number)) for what, number in pending if what == "maps")
+    total = sum(len(job.plan.examples(number)) for number in pending)
     try:
         with (
             progress.bar("collecting", total, "examples") as advance,
             closing(parallel.run(Work(job), pending, workers=workers, scheduler=scheduler)) as results,
         ):
-            for what, count in results:
-                advance(count if what == "maps" else 0)
+            for count in results:
+                advance(count)
     finally:
         torch.set_num_threads(threads)
 
 
-def _done(atlas: Atlas, task: tuple[str, int]) -> bool:
+def _done(atlas: Atlas, number: int) -> bool:
     try:
-        return atlas.receipt("collect", task_name(task)) is not None
+        return atlas.receipt("collect", receipt_name(number)) is not None
     except DamagedChunk as error:
         progress.say(f"{error}: computed anew")
         return False

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from headatlas import progress, schema
 from headatlas.collect.tables import Row, Writer, batched, clean, column_types, column_value, own_name
+from headatlas.collect.vectors import rows_for
 from headatlas.data import Dataset, Example
 from headatlas.errors import DamagedChunk, DataError
 from headatlas.models.encode import Overlong, encode
@@ -39,19 +40,16 @@ class Plan:
     """Sizes of everything, known before the first map is made."""
 
     counts: dict[str, Any]
-    block: int  # examples in a block of maps
-    sampled: int  # tokens whose vectors are kept
-    vector_block: int  # tokens in a block of vectors
+    block: int  # examples in a block
+    rows: int  # of the arrays that keep vectors
 
     @property
-    def tasks(self) -> list[tuple[str, int]]:
-        """Every piece of work: ("maps", block) and ("vectors", block)."""
-        maps = -(-self.counts["examples"] // self.block)
-        vectors = -(-self.sampled // self.vector_block)
-        return [("maps", number) for number in range(maps)] + [("vectors", number) for number in range(vectors)]
+    def blocks(self) -> int:
+        """The number of blocks."""
+        return int(-(-self.counts["examples"] // self.block))
 
     def examples(self, number: int) -> range:
-        """The examples of a block of maps."""
+        """The examples of a block."""
         return range(number * self.block, min((number + 1) * self.block, self.counts["examples"]))
 
 
@@ -76,13 +74,12 @@ def _make(atlas: Atlas, model: Model, dataset: Dataset, options: Options) -> Pla
     counts |= {"examples": len(lengths), "tokens": sum(lengths), "skipped": len(dataset.skipped)}
     counts["skipped_named"] = [f"{one.id}: {one.reason}" for one in dataset.skipped[:NAMED]]
     sampled = _sample(lengths, options) if model.has_vectors else {}
-    starts = np.cumsum([0, *sampled.values()])
+    starts = np.cumsum([0, *(rows_for(tokens) for tokens in sampled.values())])
     columns = {"example": list(sampled), "offset": starts[:-1], "tokens": list(sampled.values())}
     fields = pa.schema([("example", pa.int64()), ("offset", pa.int64()), ("tokens", pa.int32())])
     atlas.write_table("sampled", pa.Table.from_pydict(columns, schema=fields))
     heads = len(model.layers) * model.heads
-    vector_block = max(256, min(2048, BLOCK_BYTES // (heads * model.width * 2)))
-    return Plan(counts, _block(len(lengths), heads * options.resolution**2 * 2), int(starts[-1]), vector_block)
+    return Plan(counts, _block(len(lengths), heads * options.resolution**2 * 2), int(starts[-1]))
 
 
 def _write_tables(

@@ -25,6 +25,7 @@ from headatlas.models.facts import Kind, Layer, Model
 CACHE = 150_000  # scores worked on at a time: what a second-level cache holds
 SUM_TOLERANCE = 1e-3
 
+Keep = Callable[[Layer, tuple[Tensor, Tensor, Tensor]], None]
 Lay = Callable[[int, Kind, bool], Layout]
 Intervals = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -37,12 +38,14 @@ class Reduce:
         shape = (len(batch.lengths), len(model.layers), model.heads)
         self.pooled = np.full((*shape, resolution, resolution), np.nan, np.float16)
         self.stats = np.full((*shape, len(statistics.names)), np.nan, np.float32)
+        self.keep: Keep | None = None  # what is done with the vectors of each layer
         self._layouts: dict[tuple[int, Kind, bool], Layout] = {}
         self._masks: dict[int, tuple[Tensor, list[Intervals] | None]] = {}
 
     def call(self, layer: Layer, call: Call) -> Attended:
         """Attend and reduce."""
         _check_finite(layer, call)
+        self.vectors(layer, call.query, call.key, call.value)
         intervals = self._intervals(layer, call.mask) if layer.standard else None
         if intervals is not None:
             return self._attend(layer, call, intervals), None
@@ -56,7 +59,9 @@ class Reduce:
         self._reduce_maps(layer, weights, self._intervals(layer, None))
 
     def vectors(self, layer: Layer, query: Tensor, key: Tensor, value: Tensor) -> None:
-        """Not needed here."""
+        """Hand on the vectors of one layer."""
+        if self.keep is not None:
+            self.keep(layer, (query, key, value))
 
     def _attend(self, layer: Layer, call: Call, intervals: list[Intervals]) -> Tensor:
         examples, heads, queries, width = call.query.shape
@@ -170,14 +175,3 @@ def _not_numbers(layer: Layer) -> ModelError:
         f"attention of layer {layer.index} ({layer.module}) is not a number (NaN or infinite). "
         "The weights are damaged or overflow; what was collected before is kept"
     )
-
-
-def reduce_batch(
-    model: Model, batch: Batch, statistics: Statistics, resolution: int, lay: Lay
-) -> tuple[NDArray[np.float16], NDArray[np.float32]]:
-    """Pooled maps and statistics of one batch."""
-    from headatlas.models import capture
-
-    watcher = Reduce(model, batch, statistics, resolution, lay)
-    capture.run(model, batch.inputs, watcher)
-    return watcher.pooled, watcher.stats

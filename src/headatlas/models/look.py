@@ -62,7 +62,10 @@ def attention(model: Model, example: str | Path | Example, *, pair: str | None =
 
 
 def vectors(model: Model, example: str | Path | Example, *, pair: str | None = None) -> Vectors:
-    """Queries, keys and values of every head for one example, after rotary embedding."""
+    """Queries, keys and values of every head for one example, after rotary embedding.
+
+    Of a family outside the registry (`model.route == "outputs"`) they are as its projections leave them.
+    """
     if not model.has_vectors:
         raise ModelError(
             f"the queries and keys of {model.family} cannot be read: its attention is outside the registry"

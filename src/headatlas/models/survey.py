@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +13,7 @@ from torch import Tensor
 
 from headatlas.errors import ModelError
 from headatlas.models import capture
+from headatlas.models.batch import pad_token
 from headatlas.models.capture import Attended, Call
 from headatlas.models.facts import Kind, Layer, Modality, Route
 
@@ -38,38 +41,68 @@ class Survey:
     layers: tuple[Layer, ...]
     layer_of_call: dict[int, int]
     tokens: int
+    padding: bool
     notes: tuple[str, ...]
 
 
 def survey(network: Any, modality: Modality, image_size: tuple[int, int] | None = None) -> Survey:
     """Run the network once and describe every layer of attention in it."""
-    inputs = trial_inputs(network.config, modality, image_size)
-    route, seen = _look(network, inputs)
-    family = network.config.model_type
+    config, way = network.config, getattr(network, "attention_type", None)
+    with _explained(config.model_type, modality):
+        inputs = trial_inputs(config, modality, image_size)
+        route, seen = _look(network, inputs)
     if not seen:
-        raise ModelError(f"{family} has no attention to read: no layer of it computes a softmax over tokens")
+        raise ModelError(f"{config.model_type} has no attention to read: no layer of it computes a softmax over tokens")
     lengths = (SOURCE, TARGET) if modality == "text" else (seen[0].weights.shape[-1],) * 2
-    layers, unread = [], []
-    for number, one in enumerate(seen):
-        kind = _kind(one.weights, lengths, bool(getattr(network.config, "is_encoder_decoder", False)))
-        if kind is None:
-            unread.append(one)
-        else:
-            layers.append((number, _layer(one, kind)))
-    order = {"encoder": 0, "decoder": 1, "cross": 2}
-    layers.sort(key=lambda pair: (order[pair[1].kind], pair[0]))
+    layers, unread = _layers(config, seen, lengths)
     if not layers:
-        raise ModelError(f"the attention of {family} cannot be read. {_unread_note(unread)}")
+        raise ModelError(f"the attention of {config.model_type} cannot be read. {_unread_note(unread)}")
+    with _explained(config.model_type, modality):
+        padding = modality == "image" or _same_when_padded(network, inputs, {n: seen[n].weights for n, _ in layers})
     notes = [_unread_note(unread)] if unread else []
-    notes += _silent_layers(network.config, seen)
+    notes += _silent_layers(config.get_text_config() if modality == "text" else config, seen)
     notes += _sinks([layer for _, layer in layers])
+    notes += _changes(padding, way, getattr(network, "attention_type", None))
     return Survey(
         route,
         tuple(replace(layer, index=index) for index, (_, layer) in enumerate(layers)),
         {number: index for index, (number, _) in enumerate(layers)},
         lengths[0],
+        padding,
         tuple(notes),
     )
+
+
+@contextmanager
+def _explained(family: str, modality: Modality) -> Iterator[None]:
+    """A network that wants more than a text or an image may fail in any way at all."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except Exception as error:
+        what = {"text": "a text", "image": "an image"}[modality]
+        reason = " ".join(str(error).split())[:200]
+        raise ModelError(f"{family} cannot be run on {what} alone ({type(error).__name__}: {reason})") from error
+
+
+def _layers(config: Any, seen: list[Seen], lengths: tuple[int, int]) -> tuple[list[tuple[int, Layer]], list[Seen]]:
+    """The layers with the numbers of their calls, encoder before decoder before cross; and what is no layer."""
+    layers, unread = [], []
+    for number, one in enumerate(seen):
+        before = seen[number - 1] if number else None
+        if before and before.module == one.module and torch.equal(before.weights, one.weights):
+            continue  # one map, used for two halves of the values
+        kind = _kind(one.weights, lengths, bool(getattr(config, "is_encoder_decoder", False)))
+        if kind is None:
+            unread.append(one)
+        elif bool((one.weights < 0).any() or (one.weights.sum(-1) > 1.001).any()):
+            raise ModelError(f"{config.model_type} gives scores in place of attention ({one.module} of its outputs)")
+        else:
+            layers.append((number, _layer(one, kind)))
+    order = {"encoder": 0, "decoder": 1, "cross": 2}
+    layers.sort(key=lambda pair: (order[pair[1].kind], pair[0]))
+    return layers, unread
 
 
 def trial_inputs(config: Any, modality: Modality, image_size: tuple[int, int] | None) -> dict[str, Tensor]:
@@ -78,7 +111,7 @@ def trial_inputs(config: Any, modality: Modality, image_size: tuple[int, int] | 
         channels = getattr(config, "num_channels", 3)
         noise = torch.rand((1, channels, *(image_size or (224, 224))), generator=torch.Generator().manual_seed(0))
         return {"pixel_values": noise * 2 - 1}
-    ids = torch.arange(5, 5 + SOURCE)[None] % config.vocab_size
+    ids = torch.arange(5, 5 + SOURCE)[None] % getattr(config.get_text_config(), "vocab_size", 5 + SOURCE)
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if getattr(config, "is_encoder_decoder", False):
         inputs["decoder_input_ids"] = ids[:, :TARGET]
@@ -86,24 +119,17 @@ def trial_inputs(config: Any, modality: Modality, image_size: tuple[int, int] | 
     return inputs
 
 
-def _look(network: torch.nn.Module, inputs: dict[str, Tensor]) -> tuple[Route, list[Seen]]:
+def _look(network: Any, inputs: dict[str, Tensor]) -> tuple[Route, list[Seen]]:
     names = {id(module): name for name, module in network.named_modules()}
     seen: list[Seen] = []
 
     def see(number: int, call: Call) -> Attended:
         output, weights = call.eager()
+        name = names.get(id(call.module), f"call {number}")
         if weights is None:
-            raise ModelError(f"{names[id(call.module)]} gives no attention weights")
-        seen.append(
-            Seen(
-                names.get(id(call.module), f"call {number}"),
-                weights,
-                call.key.shape[1],
-                call.query.shape[-1],
-                call.scaling,
-                is_standard(call),
-            )
-        )
+            raise ModelError(f"{name} gives no attention weights")
+        key_heads, width = call.key.shape[1], call.query.shape[-1]
+        seen.append(Seen(name, weights, key_heads, width, call.scaling, is_standard(call)))
         return output, weights
 
     with torch.inference_mode():
@@ -114,6 +140,18 @@ def _look(network: torch.nn.Module, inputs: dict[str, Tensor]) -> tuple[Route, l
         maps = capture.all_maps(network, inputs)
     width = getattr(network.config, "hidden_size", 0)
     return "outputs", [Seen(f"map {i}", m, m.shape[1], width // m.shape[1]) for i, m in enumerate(maps)]
+
+
+def _same_when_padded(network: Any, inputs: dict[str, Tensor], maps: dict[int, Tensor]) -> bool:
+    """Whether the maps of the trial stay as they are when it is padded beside a longer text."""
+    pad = pad_token(network.config)
+    padded = {}
+    for name, one in inputs.items():
+        shorter = torch.cat([one, torch.full((1, 2), 0 if "mask" in name else pad)], 1)
+        padded[name] = torch.cat([shorter, torch.cat([one, one[:, :2]], 1)])  # (example, token)
+    _, seen = _look(network, padded)
+    own = {number: seen[number].weights[:1, :, : one.shape[-2], : one.shape[-1]] for number, one in maps.items()}
+    return all(own[n].shape == one.shape and torch.allclose(own[n], one, atol=1e-4) for n, one in maps.items())
 
 
 def is_standard(call: Call) -> bool:
@@ -202,3 +240,12 @@ def _sinks(layers: list[Layer]) -> list[str]:
     count = sum(layer.sink for layer in layers)
     what = "give part of their attention to a sink that is no token; maps are scaled to what reaches tokens"
     return [f"{count} layers {what}"] if count else []
+
+
+def _changes(padding: bool, before: str | None, after: str | None) -> list[str]:
+    notes = []
+    if not padding:
+        notes.append("padding changes its maps: only examples of one length give exact maps in one batch")
+    if before != after:
+        notes.append(f"it reads short texts with {after} attention and long ones with {before}; here all with {after}")
+    return notes
