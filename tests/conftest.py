@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
+import copy
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
+from PIL import Image
 from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers, processors, trainers
 from tokenizers.models import BPE, WordPiece
 from transformers import PreTrainedTokenizerFast
 
-from families import VOCABULARY
-from headatlas.data import load
+from families import FAMILIES, VOCABULARY, Family
+from headatlas import data, models
+from headatlas.data import Example
+from headatlas.models import Encoded, Model
+from headatlas.models.batch import Batch, image_batch, text_batch
+from headatlas.models.encode import encode
 
 torch.set_num_threads(1)
 
 ROOT = Path(__file__).parents[1]
 SPECIALS = {"pad": "[PAD]", "cls": "[CLS]", "sep": "[SEP]", "unk": "[UNK]", "mask": "[MASK]"}
+
+TEXTS = [
+    Example("sentence", text="The tide turns, and the children walk out."),
+    Example("question", text="Who rang the bell?"),
+    Example("long", text="The keeper of the light wrote down every ship that passed before the storm."),
+    Example("short", text="Rain."),
+    Example("pair", text="Who rang?", pair="A man rang the bell of the church."),
+]
+
+
+def _train(tokenizer: Tokenizer, trainer: Any) -> None:
+    trainer.show_progress = False
+    tokenizer.train_from_iterator([example.text for example in data.load("sample")], trainer)
 
 
 @cache
@@ -27,11 +52,13 @@ def word_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     _train(tokenizer, trainers.WordPieceTrainer(vocab_size=VOCABULARY, special_tokens=list(SPECIALS.values())))
-    ends = [(name, tokenizer.token_to_id(name)) for name in ("[SEP]", "[CLS]")]
+    ends = [(token, tokenizer.token_to_id(token)) for token in ("[SEP]", "[CLS]")]
     tokenizer.post_processor = processors.BertProcessing(*ends)
     tokenizer.decoder = decoders.WordPiece()
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in SPECIALS.items()}
+        tokenizer_object=tokenizer,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        **{f"{name}_token": token for name, token in SPECIALS.items()},
     )
 
 
@@ -41,17 +68,88 @@ def byte_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    _train(
-        tokenizer,
-        trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=["<|endoftext|>"], initial_alphabet=alphabet),
-    )
+    end = ["<|endoftext|>"]
+    _train(tokenizer, trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=end, initial_alphabet=alphabet))
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
     tokenizer.decoder = decoders.ByteLevel()
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token="<|endoftext|>", model_input_names=["input_ids", "attention_mask"]
+        tokenizer_object=tokenizer, eos_token=end[0], model_input_names=["input_ids", "attention_mask"]
     )
 
 
-def _train(tokenizer: Tokenizer, trainer: Any) -> None:
-    trainer.show_progress = False
-    tokenizer.train_from_iterator([example.text for example in load("sample")], trainer)
+@dataclass(frozen=True)
+class Small:
+    """A loaded small network beside an untouched copy of it that attends eagerly."""
+
+    family: Family
+    model: Model
+    own: Any
+    pictures: tuple[str, ...]
+
+    @property
+    def examples(self) -> list[Encoded]:
+        return [encode(self.model, example)[0] for example in TEXTS]
+
+    @property
+    def batch(self) -> Batch:
+        """Examples of different lengths, padded."""
+        return image_batch(self.model, self.pictures) if self.model.grid else text_batch(self.model, self.examples)
+
+    @property
+    def batches_of_one(self) -> list[Batch]:
+        if self.model.grid:
+            return [image_batch(self.model, [picture]) for picture in self.pictures]
+        return [text_batch(self.model, [example]) for example in self.examples]
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """Three pictures of noise that are no squares."""
+    folder, dice = tmp_path_factory.mktemp("pictures"), torch.Generator().manual_seed(1)
+    for number in range(3):
+        noise = torch.randint(0, 256, (40, 50, 3), generator=dice, dtype=torch.uint8)
+        Image.fromarray(noise.numpy()).save(folder / f"{number}.png")
+    return tuple(str(folder / f"{number}.png") for number in range(3))
+
+
+@pytest.fixture(scope="session")
+def load_small(pictures: tuple[str, ...]) -> Callable[[Family], Small]:
+    """Make a network of a family, load it, and keep an untouched copy."""
+
+    def make(family: Family) -> Small:
+        network = family.network()
+        own = copy.deepcopy(network)
+        own.set_attn_implementation("eager")
+        modality = "image" if family.reads == "images" else "text"
+        if family.config in ("CLIPConfig", "SiglipConfig"):
+            own = own.text_model if modality == "text" else own.vision_model
+        tokenizer = {"words": word_tokenizer, "bytes": byte_tokenizer, "images": lambda: None}[family.reads]()
+        return Small(family, models.load(network, modality=modality, tokenizer=tokenizer), own, pictures)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def small(load_small: Callable[[Family], Small]) -> Callable[[str], Small]:
+    """A family by its name, made once."""
+    return cache(lambda name: load_small(FAMILIES[name]))
+
+
+@pytest.fixture(scope="session")
+def real() -> Callable[[str], Path]:
+    """The folder of a real model: smollm2 or antiberty."""
+    return cache(_real)
+
+
+def _real(name: str) -> Path:
+    given, made = os.environ.get("HEADATLAS_MODELS"), Path.home() / ".cache" / "headatlas-test-models"
+    for folder in [Path(given)] if given else [ROOT.parent / ".models", made]:
+        if (folder / name / "config.json").exists():
+            return folder / name
+    script = ROOT.parent / "shared" / "tools" / "get-models"
+    if given or not script.exists():
+        pytest.skip(f"no real model {name}: set HEADATLAS_MODELS to a folder that holds it")
+    done = subprocess.run([sys.executable, script, made, name], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"the real model {name} could not be made: {done.stderr.strip()[-300:]}")
+    return made / name

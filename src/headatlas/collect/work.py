@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -89,11 +91,19 @@ def collect_block(atlas: Atlas, model: Model, job: Job, number: int) -> int:
         capture.run(model, batch.inputs, watcher)
         places = [one - examples.start for one in numbers]
         pooled[places], stats[places] = watcher.pooled, watcher.stats
+        _release_memory()
     files = atlas.write_blocks("pooled", examples.start, pooled)
     files += atlas.write_blocks("pooled_mean", number, pooled.mean(0, dtype=np.float32, keepdims=True))
     files += atlas.write_blocks("stats", examples.start, stats)
     atlas.write_receipt("collect", receipt_name(number), files + keeper.write(atlas))
     return len(examples)
+
+
+def _release_memory() -> None:
+    """Hand freed memory back: batches have many shapes, and the C library would keep what is left of each."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def _layouts(model: Model, statistics: Statistics, r: int, encoded: Sequence[Encoded]) -> Lay:
@@ -123,10 +133,11 @@ def _batches(
             yield list(numbers[start : start + size]), image_batch(model, paths[start : start + size]), []
         return
     encoded = read_examples(atlas, numbers)
-    lengths = [(len(one.source) + (len(one.target) if one.target else 0)) for one in encoded]
+    lengths = [(len(one.source), len(one.target) if one.target else 0) for one in encoded]
     batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda place: lengths[place]):
-        if batch and lengths[place] * (len(batch) + 1) > job.options.batch_tokens:
+    for place in sorted(range(len(lengths)), key=lambda place: (sum(lengths[place]), lengths[place])):
+        full = sum(lengths[place]) * (len(batch) + 1) > job.options.batch_tokens
+        if batch and (full or (not model.padding and lengths[place] != lengths[batch[0]])):
             yield _text_batch(model, numbers, encoded, batch)
             batch = []
         batch.append(place)

@@ -64,7 +64,7 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
         source, label = _resolve(str(name))
         with _quiet():
             network, notes = _network(source, label)
-        revision = getattr(network.config, "_commit_hash", None)
+        revision = _revision(source)
     network = network.eval()
     _redirect(network)
     tower, modality = _tower(network, modality)
@@ -150,6 +150,14 @@ def _network(source: str, label: str) -> tuple[Any, tuple[str, ...]]:
     missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
     notes = (f"{len(missing)} weights are not in its files and were filled at random: {', '.join(missing[:3])} …",)
     return network, notes if missing else ()
+
+
+def _revision(source: str) -> str | None:
+    """The commit of a model of the hub: the name of the folder it was read from."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = None if Path(source).is_dir() else try_to_load_from_cache(source, "config.json")
+    return Path(found).parent.name if isinstance(found, str) else None
 
 
 def _check_memory(network: torch.nn.Module, label: str) -> None:
