@@ -17,7 +17,7 @@ import torch
 from PIL import Image
 from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers, processors, trainers
 from tokenizers.models import BPE, WordPiece
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoModel, BertTokenizer, PreTrainedTokenizerFast
 
 from families import FAMILIES, VOCABULARY, Family
 from headatlas import data, models
@@ -153,3 +153,23 @@ def _real(name: str) -> Path:
     if done.returncode:
         pytest.skip(f"the real model {name} could not be made: {done.stderr.strip()[-300:]}")
     return made / name
+
+
+ANTIBODY = "E V Q L V E S G G G L V Q P G G S L R L S C A A S G F T F S S Y A M S W V R Q A P G K G L E W V S"
+
+
+@pytest.fixture(scope="session")
+def load_real(real: Callable[[str], Path]) -> Callable[[str], tuple[Model, Any, list[Example]]]:
+    """A real model, an untouched copy that attends eagerly, and texts for it."""
+
+    def make(name: str) -> tuple[Model, Any, list[Example]]:
+        source = "packaged" if name == "minilm" else real(name)
+        tokenizer = BertTokenizer.from_pretrained(source, do_lower_case=False) if name == "antiberty" else None
+        model = models.load(source, tokenizer=tokenizer)
+        own = AutoModel.from_pretrained(model.source, attn_implementation="eager", dtype=torch.float32)
+        texts = [*data.load("sample", limit=1), *TEXTS]
+        if name == "antiberty":
+            texts = [Example(str(length), text=ANTIBODY[:length]) for length in (99, 61, 21, 1)]
+        return model, own, texts
+
+    return make

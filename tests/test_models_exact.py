@@ -4,12 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from transformers import AutoModel, BertTokenizer
 
 from conftest import TEXTS, word_tokenizer
 from families import FAMILIES, PARTLY
 from headatlas import models
-from headatlas.data import Example, load
 from headatlas.errors import ModelError
 from headatlas.models import capture
 from headatlas.models.batch import text_batch
@@ -221,29 +219,10 @@ def test_layers_that_attend_within_windows_are_left_out_by_name(load_small):
 # --- real models
 
 
-ANTIBODY = "E V Q L V E S G G G L V Q P G G S L R L S C A A S G F T F S S Y A M S W V R Q A P G K G L E W V S"
-
-
-@pytest.fixture(scope="module")
-def load_real(real):
-    """A real model, an untouched copy that attends eagerly, and texts for it."""
-
-    def make(name):
-        source = "packaged" if name == "minilm" else real(name)
-        tokenizer = BertTokenizer.from_pretrained(source, do_lower_case=False) if name == "antiberty" else None
-        model = models.load(source, tokenizer=tokenizer)
-        own = AutoModel.from_pretrained(model.source, attn_implementation="eager", dtype=torch.float32)
-        texts = [*load("sample", limit=1), *TEXTS]
-        if name == "antiberty":
-            texts = [Example(str(length), text=ANTIBODY[:length]) for length in (99, 61, 21, 1)]
-        return model, own, text_batch(model, [encode(model, example)[0] for example in texts])
-
-    return make
-
-
 @pytest.mark.parametrize("name", ["minilm", "smollm2", "antiberty"])
 def test_maps_of_real_models_are_their_own(name, load_real):
-    model, own, batch = load_real(name)
+    model, own, examples = load_real(name)
+    batch = text_batch(model, [encode(model, example)[0] for example in examples])
     assert len(set(batch.lengths)) > 3 and not model.notes
     assert_equal(model, batch, recorded(model, batch).maps, own_maps(own, batch.inputs), 1e-6)
 
