@@ -48,7 +48,7 @@ def test_info_as_text_and_json(atlas, capfd):
 def test_tables_as_text_csv_and_parquet(atlas, capfd, monkeypatch):
     assert run("table", atlas, "heads") == 0
     out, err = capfd.readouterr()
-    assert "previous" in out and "72 rows, 40 shown" in err
+    assert "previous" in out and "32 more rows. All of it: --csv or --parquet" in err
     assert run("table", atlas, "heads", "--csv") == 0
     lines = capfd.readouterr().out.splitlines()
     assert len(lines) == 73 and lines[0].startswith("layer,head,kind,key_head,offset-4")
@@ -65,6 +65,14 @@ def test_text_from_a_dataset_is_printed_as_text(tmp_path, capfd):
     assert run("collect", "packaged", rows, "-o", tmp_path / "x.atlas", "--resolution", "4") == 0
     assert run("table", tmp_path / "x.atlas", "examples") == 0
     assert "[bold red]not markup[/] here" in capfd.readouterr().out
+
+
+def test_empty_texts_are_skipped_counted_and_named(tmp_path, capfd):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"text": "One."}\n{"text": "  "}\n{"text": "Two."}\n')
+    assert run("collect", "packaged", rows, "-o", tmp_path / "x.atlas", "--resolution", "4") == 0
+    out, err = capfd.readouterr()
+    assert "skipped: 1 example (1: empty text)" in err and "2 texts" in out and "1 skipped" in out
 
 
 def mistakes(folder):
@@ -130,7 +138,7 @@ def test_images_that_are_none_are_skipped_counted_and_named(tmp_path, capfd):
     (folder / "letter.jpg").write_text("not an image")
     assert run("collect", tmp_path / "vit", f"images:{tmp_path / 'images'}", "-o", tmp_path / "x.atlas") == 0
     out, err = capfd.readouterr()
-    assert "2 examples skipped: red/letter.jpg" in err and "red/zero.png" in err
+    assert "skipped: 2 examples (red/letter.jpg" in err and "red/zero.png" in err
     assert "3 images" in out and "2 skipped" in out
     atlas = ha.open(tmp_path / "x.atlas")
     assert atlas.table("examples")["label"].to_pylist() == ["red"] * 3

@@ -11,8 +11,10 @@ import reference
 from headatlas.collect import kernel
 from headatlas.collect.layout import overlaps, pooling_columns, pooling_rows, text_layout
 from headatlas.collect.plan import _block, _sample
+from headatlas.collect.reduce import Reduce
 from headatlas.collect.statistics import statistics_of
 from headatlas.data import Example
+from headatlas.errors import ModelError
 from headatlas.models.batch import text_batch
 from headatlas.models.encode import Tokens, encode
 
@@ -186,7 +188,7 @@ def test_long_texts_are_cut_or_windowed_and_counted(packaged, tmp_path, capfd):
     cut = ha.collect.maps(packaged, [long, "short one"], tmp_path / "cut.atlas", resolution=4, max_tokens=40)
     counts = cut.header["stages"]["collect"]["counts"]
     assert counts["cut"] == 1 and counts["cut_tokens"] > 500 and counts["examples"] == 2
-    assert "1 texts were longer" in capfd.readouterr().err
+    assert "truncated: 1 text (" in capfd.readouterr().err
     whole = ha.collect.maps(packaged, [long], tmp_path / "win.atlas", resolution=4, max_tokens=40, overlong="window")
     counts = whole.header["stages"]["collect"]["counts"]
     assert counts["cut"] == 0 and counts["windowed"] == 1 and counts["windows"] == counts["examples"] > 10
@@ -194,6 +196,17 @@ def test_long_texts_are_cut_or_windowed_and_counted(packaged, tmp_path, capfd):
     covered = covered[~covered.special]
     seen = {at for start, stop in zip(covered.start, covered.stop, strict=True) for at in range(start, stop)}
     assert set(range(len(long))) - seen == {at for at, character in enumerate(long) if character == " "}
+
+
+def test_rows_that_do_not_sum_to_one_stop_and_name_the_layer(packaged):
+    encoded = [encode(packaged, Example("x", text))[0] for text in TEXTS]
+    batch = text_batch(packaged, encoded)
+    watcher = Reduce(packaged, batch, statistics_of(packaged), 8, lambda *_: pytest.fail("nothing should be reduced"))
+    half = torch.full((len(TEXTS), 12, max(batch.lengths), max(batch.lengths)), 0.5 / batch.lengths[0])
+    with pytest.raises(ModelError, match=r"layer 3 \(encoder\.layer\.3.*does not sum to 1: a row is off by 0\.5"):
+        watcher.map(packaged.layers[3], half)
+    with pytest.raises(ModelError, match=r"layer 3 .* is not a number"):
+        watcher.map(packaged.layers[3], half * float("nan"))
 
 
 def test_a_sample_of_tokens_is_whole_examples_within_the_budget():

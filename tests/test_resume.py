@@ -99,8 +99,9 @@ def test_killed_at_any_moment_and_run_again_it_ends_with_the_same_bits(packaged,
         assert bits(f"{path}.{number}") == expected
 
 
-def test_local_processes_give_the_same_bits(whole, tmp_path):
-    ha.collect.maps("packaged", dataset(), tmp_path / "x.atlas", workers=2, **OPTIONS)
+def test_local_processes_give_the_same_bits(whole, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ha.collect.maps("packaged", dataset(), "x.atlas", workers=2, **OPTIONS)
     assert bits(tmp_path / "x.atlas") == bits(whole)
 
 

@@ -190,25 +190,38 @@ def _write_csv(content: Any) -> None:
 
 
 def _print_table(content: Any, most: int = 40) -> None:
-    from rich import box
+    """The first rows, and as many columns as the terminal has room for; what is left out is said."""
     from rich.console import Console
+
+    console = Console(highlight=False)
+    rows, count = content.slice(0, most).to_pylist(), len(content.schema)
+    grid = _grid(content.schema, rows, count)
+    if console.is_terminal:
+        roomy = console.options.update(max_width=10_000)
+        while count > 1 and console.measure(grid, options=roomy).maximum > console.width:
+            count -= 1
+            grid = _grid(content.schema, rows, count)
+    else:
+        console.width = 42 * count
+    console.print(grid)
+    hidden = [f"{content.num_rows - most:,} more rows"] * (content.num_rows > most)
+    hidden += [f"{len(content.schema) - count} more columns"] * (count < len(content.schema))
+    if hidden:
+        typer.echo(f"{' and '.join(hidden)}. All of it: --csv or --parquet", err=True)
+
+
+def _grid(schema: Any, rows: list[dict[str, Any]], count: int) -> Any:
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in content.schema:
-        number = str(column.type).startswith(("int", "float", "double"))
-        grid.add_column(
-            Text(column.name), justify="right" if number else "left", overflow="ellipsis", no_wrap=True, max_width=40
-        )
-    for row in content.slice(0, most).to_pylist():
-        grid.add_row(*(Text(_cell(cell)) for cell in row.values()))
-    if not console.is_terminal:
-        console.width = max(console.width, console.measure(grid).maximum, 20 * len(content.schema))
-    console.print(grid)
-    if content.num_rows > most:
-        typer.echo(f"{content.num_rows:,} rows, {most} shown. All of them: --csv or --parquet", err=True)
+    for column in list(schema)[:count]:
+        side: Any = "right" if str(column.type).startswith(("int", "float", "double")) else "left"
+        grid.add_column(Text(column.name), justify=side, overflow="ellipsis", no_wrap=True, max_width=40)
+    for row in rows:
+        grid.add_row(*(Text(_cell(cell)) for cell in list(row.values())[:count]))
+    return grid
 
 
 def _cell(value: Any) -> str:

@@ -30,6 +30,11 @@ class Files:
         self.system, self.root = fsspec.core.url_to_fs(self.url)
         self.local = "file" in self.system.protocol
 
+    @property
+    def absolute(self) -> str:
+        """The same place for a process that works in another folder."""
+        return str(Path(self.url).resolve()) if self.local and "://" not in self.url else self.url
+
     def path(self, name: str = "") -> str:
         """Full path of a file inside."""
         return f"{self.root}/{name}" if name else str(self.root)

@@ -6,6 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
+def many(count: int, what: str) -> str:
+    """A number of things.
+
+    >>> many(1, "text"), many(1204, "text")
+    ('1 text', '1,204 texts')
+    """
+    return f"{count:,} {what}" + "s" * (count != 1)
+
+
 def say(line: str) -> None:
     """One line on stderr."""
     from rich.console import Console

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import schema
+from headatlas.progress import many
 
 if TYPE_CHECKING:
     from headatlas.store import Atlas
@@ -52,11 +53,11 @@ def _model(atlas: Atlas) -> str:
 
 def _data(atlas: Atlas) -> str:
     data, counts = atlas.header["data"], _counts(atlas)
-    what = "images" if data["modality"] == "image" else "texts"
+    what = "image" if data["modality"] == "image" else "text"
     if not counts:
         return str(data["name"])
-    parts = [f"{counts['examples']:,} {what}", f"{counts['tokens']:,} tokens"]
-    parts += [f"{counts['windowed']:,} of them cut in {counts['windows']:,} windows"] * bool(counts["windowed"])
+    parts = [many(counts["examples"], what), many(counts["tokens"], "token")]
+    parts += [f"{counts['windowed']:,} cut in {counts['windows']:,} windows"] * bool(counts["windowed"])
     parts += [f"{counts['cut']:,} truncated"] * bool(counts["cut"])
     parts += [f"{counts['skipped']:,} skipped"] * bool(counts["skipped"])
     return f"{data['name']}: {', '.join(parts)}"

@@ -65,9 +65,8 @@ def maps(
     made = plan(atlas, model, texts, options)
     _report(made.counts, model)
     _lay_out(atlas, model, made, options)
-    job = Job(
-        atlas.files.url, options, made, model.modality, model.hash, model.source, None if elsewhere else model
-    )  # fmt: skip
+    here = None if elsewhere else model
+    job = Job(atlas.files.absolute, options, made, model.modality, model.hash, model.source, here)
     _work(atlas, job, workers, scheduler)
     return _finish(atlas, model, made)
 
@@ -130,14 +129,12 @@ def _report(counts: dict[str, Any], model: Model) -> None:
     """Say what was left out or cut: never silently."""
     if counts["skipped"]:
         shown = "; ".join(counts["skipped_named"][:5]) + (" …" if counts["skipped"] > 5 else "")
-        progress.say(f"{counts['skipped']:,} examples skipped: {shown}")
+        progress.say(f"skipped: {progress.many(counts['skipped'], 'example')} ({shown})")
     if counts["cut"]:
-        progress.say(
-            f"{counts['cut']:,} texts were longer than the limit and truncated, {counts['cut_tokens']:,} tokens lost; "
-            "--overlong window keeps all of it"
-        )
+        lost = f"{progress.many(counts['cut'], 'text')} ({progress.many(counts['cut_tokens'], 'token')} lost)"
+        progress.say(f"truncated: {lost}; --overlong window keeps all of it")
     if counts["windowed"]:
-        progress.say(f"{counts['windowed']:,} long texts were cut in {counts['windows']:,} overlapping windows")
+        progress.say(f"cut in windows: {progress.many(counts['windowed'], 'text')} in {counts['windows']:,} windows")
     if counts["unknown"] > counts["tokens"] / 5:
         share = counts["unknown"] / counts["tokens"]
         progress.say(

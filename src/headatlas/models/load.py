@@ -57,9 +57,6 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
     if isinstance(name, torch.nn.Module):
         network, label = name, type(name).__name__
         _check_memory(network, label)
-        odd = next((one.dtype for one in network.parameters() if one.dtype != torch.float32), None)
-        if odd is not None:
-            raise ModelError(f"{label} has weights in {odd}; maps are made in float32: call its .float() first")
     else:
         source, label = _resolve(str(name))
         with _quiet():
@@ -111,7 +108,7 @@ def _resolve(name: str) -> tuple[str, str]:
     if not any(file.endswith(".safetensors") for file in files):
         pickles = sorted(file for file in files if file.startswith("pytorch_model") and file.endswith(".bin"))
         raise _pickled(name, pickles[0]) if pickles else ModelError(f"{name} holds no model.safetensors; {WAYS}")
-    return str(folder), folder.resolve().name
+    return str(folder.resolve()), folder.resolve().name
 
 
 def _pickled(name: str, file: str) -> ModelError:
