@@ -133,22 +133,15 @@ def reduce_heads(
     scores: Any,  # (head, query, key) float32: scores on entry, attention on return
     reach: Any,  # (2, query) first allowed key, and one past the last
     allowed: Any,  # (query,) number of allowed keys
-    rows: Any,  # first bin of each query (query,), its weights in that and the following bins (query, bins)
-    columns: Any,  # first key of each bin (bin,), weights of that and the following keys (bin, keys)
-    places: Any,  # keys (3, key) and queries (3, query): row, column, on the grid; on a line the row is 0
-    relations: Any,  # pairs to sum: starts (relation, query + 1), keys
-    marks: Any,  # keys to sum over all queries: starts (mark + 1,), keys
-    separators: Any,  # queries and keys that are separators
-    grid: bool,
-    square: bool,
+    layout: Any,  # what is known of the tokens, see layout.Layout
     pooled: Any,  # (head, r, r) out
     sums: Any,  # (head, statistic) out
 ) -> None:
     """Scores of some heads of one example to attention, with pooled maps and sums on the way."""
     heads, queries, keys = scores.shape
-    resolution = pooled.shape[1]
-    bins = np.zeros((resolution, keys), np.float32)
-    starts, related = relations
+    bins = np.zeros((pooled.shape[1], keys), np.float32)
+    rows, columns, places = layout.rows, layout.columns, layout.places
+    starts, related = layout.relations
     for h in range(heads):
         bins[:] = ZERO
         out = sums[h]
@@ -166,7 +159,7 @@ def reduce_heads(
             if allowed[i] > 1:
                 out[ENTROPY_RELATIVE] += entropy / math.log(allowed[i])
                 spread_queries += 1
-            if grid:
+            if layout.grid:
                 away, mass = _across(row, places[0][:, low:high], places[1][:, i])
                 if places[1][2, i] > ZERO and mass > 1e-12:
                     out[DISTANCE] += away / mass
@@ -179,13 +172,13 @@ def reduce_heads(
                 placed += 1
             full = scores[h, i]
             for o in range(2 * REACH + 1):
-                if square and 0 <= i + o - REACH < keys:
+                if layout.square and 0 <= i + o - REACH < keys:
                     out[FIRST_OFFSET + o] += full[i + o - REACH]
             for r in range(starts.shape[0]):
                 for at in range(starts[r, i], starts[r, i + 1]):
                     out[FIRST_RELATION + r] += full[related[at]]
         _finish(out, queries, spread_queries, placed, starts.shape[0])
-        _sum_marks(out[FIRST_RELATION + starts.shape[0] :], bins, scores[h], marks, separators)
+        _sum_marks(out[FIRST_RELATION + starts.shape[0] :], bins, scores[h], layout.marks, layout.separators)
         _pool_columns(bins, columns[0], columns[1], pooled[h])
 
 

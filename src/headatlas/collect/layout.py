@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +18,17 @@ NONE: Ints = np.empty(0, np.int64)
 PUNCTUATION = {".", ","}
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The arguments of `kernel.reduce_heads` that depend on the tokens alone."""
+class Layout(NamedTuple):
+    """What `kernel.reduce_heads` needs to know of the tokens."""
 
-    rows: tuple[Ints, Floats]
-    columns: tuple[Ints, Floats]
-    places: tuple[Floats, Floats]
-    relations: tuple[NDArray[np.int64], Ints]
-    marks: tuple[Ints, Ints]
-    separators: tuple[Ints, Ints]
-    grid: bool
-    square: bool
+    rows: tuple[Ints, Floats]  # first bin of each query (query,), its weights in that and the following (query, bins)
+    columns: tuple[Ints, Floats]  # first key of each bin (bin,), weights of that and the following keys (bin, keys)
+    places: tuple[Floats, Floats]  # keys (3, key), queries (3, query): row, column, on the grid; on a line the row is 0
+    relations: tuple[Ints, Ints]  # pairs to sum: starts (relation, query + 1), keys
+    marks: tuple[Ints, Ints]  # keys to sum over all queries: starts (mark + 1,), keys
+    separators: tuple[Ints, Ints]  # queries and keys that are separators
+    grid: bool  # patches of an image, not tokens of a text
+    square: bool  # queries and keys are the same tokens
 
 
 def overlaps(cells: int, bins: int) -> Any:

@@ -18,7 +18,7 @@ from headatlas.models.encode import Overlong, encode
 from headatlas.models.facts import Model
 from headatlas.store import Atlas
 
-BLOCK_BYTES = 32 << 20  # what one block of an array may hold
+BLOCK_BYTES = 16 << 20  # what one block of an array may hold
 SMALLEST_BLOCK = 8
 NAMED = 20  # skipped examples that are named one by one
 

@@ -91,23 +91,9 @@ class Reduce:
             self._reduce(e, layer, slice(0, heads), maps.log().contiguous(), (reach, allowed))
 
     def _reduce(self, e: int, layer: Layer, own: slice, scores: Tensor, interval: Intervals) -> None:
-        layout = self._layout(e, layer)
         pooled = np.empty((len(scores), self.resolution, self.resolution), np.float32)
         sums = np.empty((len(scores), self.statistics.count))
-        kernel.reduce_heads(
-            scores.numpy(),
-            *interval,
-            layout.rows,
-            layout.columns,
-            layout.places,
-            layout.relations,
-            layout.marks,
-            layout.separators,
-            layout.grid,
-            layout.square,
-            pooled,
-            sums,
-        )
+        kernel.reduce_heads(scores.numpy(), *interval, self._layout(e, layer), pooled, sums)
         if not np.isfinite(sums[:, kernel.ENTROPY]).all():
             raise _not_numbers(layer)
         self.pooled[e, layer.index, own] = pooled
