@@ -102,6 +102,13 @@ class Small:
         return [text_batch(self.model, [example]) for example in self.examples]
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     """Three pictures of noise that are no squares."""
