@@ -15,7 +15,7 @@ import torch
 from headatlas import __version__, data, models, parallel, progress
 from headatlas.collect.plan import Options, Plan, plan
 from headatlas.collect.statistics import statistics_of
-from headatlas.collect.vectors import NAMES, ROWS
+from headatlas.collect.vectors import NAMES
 from headatlas.collect.work import Job, Work, receipt_name
 from headatlas.data import Dataset, Example
 from headatlas.errors import DamagedChunk, OptionError
@@ -112,7 +112,11 @@ def _begin(path: str | os.PathLike[str], model: Model, dataset: Dataset, options
 
 
 def _differences(there: dict[str, Any], asked: dict[str, Any]) -> list[str]:
-    names = {"model": "weights of the model", "data": "contents of the dataset", "version": "version of headatlas"}
+    names = {
+        "model": "weights or settings of the model",
+        "data": "contents of the dataset",
+        "version": "version of headatlas",
+    }
     found = [
         f"{name} is {there['options'].get(name)} there and {value} here"
         for name, value in asked["options"].items()
@@ -152,7 +156,7 @@ def _lay_out(atlas: Atlas, model: Model, made: Plan, options: Options) -> None:
     atlas.create_array("pooled_mean", sizes, 1, {})
     atlas.create_array("stats", sizes, made.block, {"stats": names})
     for name in NAMES if made.rows else ():
-        atlas.create_array(name, sizes, ROWS, {})
+        atlas.create_array(name, sizes, made.row_block, {})
 
 
 def _work(atlas: Atlas, job: Job, workers: int, scheduler: str | None) -> None:

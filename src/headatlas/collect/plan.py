@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from headatlas import progress, schema
 from headatlas.collect.tables import Row, Writer, batched, clean, column_types, column_value, own_name
-from headatlas.collect.vectors import rows_for
+from headatlas.collect.vectors import row_block, rows_for
 from headatlas.data import Dataset, Example
 from headatlas.errors import DamagedChunk, DataError
 from headatlas.models.encode import Overlong, encode
@@ -42,6 +42,7 @@ class Plan:
     counts: dict[str, Any]
     block: int  # examples in a block
     rows: int  # of the arrays that keep vectors
+    row_block: int  # rows in a block of them
 
     @property
     def blocks(self) -> int:
@@ -74,12 +75,13 @@ def _make(atlas: Atlas, model: Model, dataset: Dataset, options: Options) -> Pla
     counts |= {"examples": len(lengths), "tokens": sum(lengths), "skipped": len(dataset.skipped)}
     counts["skipped_named"] = [f"{one.id}: {one.reason}" for one in dataset.skipped[:NAMED]]
     sampled = _sample(lengths, options) if model.has_vectors else {}
-    starts = np.cumsum([0, *(rows_for(tokens) for tokens in sampled.values())])
+    rows = row_block(list(sampled.values()))
+    starts = np.cumsum([0, *(rows_for(tokens, rows) for tokens in sampled.values())])
     columns = {"example": list(sampled), "offset": starts[:-1], "tokens": list(sampled.values())}
     fields = pa.schema([("example", pa.int64()), ("offset", pa.int64()), ("tokens", pa.int32())])
     atlas.write_table("sampled", pa.Table.from_pydict(columns, schema=fields))
     heads = len(model.layers) * model.heads
-    return Plan(counts, _block(len(lengths), heads * options.resolution**2 * 2), int(starts[-1]))
+    return Plan(counts, _block(len(lengths), heads * options.resolution**2 * 2), int(starts[-1]), rows)
 
 
 def _write_tables(

@@ -14,17 +14,27 @@ from headatlas.models.batch import Batch
 from headatlas.models.facts import Kind, Layer, Model
 from headatlas.store import Atlas
 
-ROWS = 128  # rows in a block; each example begins at a block of its own, so that it is written by one hand
 NAMES = ("query", "key", "value_norm")
 
 
-def rows_for(tokens: int) -> int:
-    """Rows an example takes: its tokens, and empty rows up to the end of its last block.
+def row_block(lengths: Sequence[int]) -> int:
+    """Rows in a block, a power of two that suits these examples: few empty rows, and few files.
 
-    >>> rows_for(128), rows_for(129)
+    >>> row_block([15, 20, 14]), row_block([180, 90]), row_block([5000])
+    (16, 128, 128)
+    """
+    mean = sum(lengths) // max(len(lengths), 1)
+    return int(1 << (min(max(mean, 16), 128).bit_length() - 1))
+
+
+def rows_for(tokens: int, block: int) -> int:
+    """Rows an example takes: its tokens, and empty rows up to the end of its last block. So each example begins at a
+    block of its own, and a block is written by one hand.
+
+    >>> rows_for(128, 128), rows_for(129, 128)
     (128, 256)
     """
-    return -(-tokens // ROWS) * ROWS
+    return -(-tokens // block) * block
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +50,9 @@ class Kept:
 class Keeper:
     """Keeps the vectors of those examples of a block that were sampled."""
 
-    def __init__(self, model: Model, sampled: dict[str, list[int]], examples: range) -> None:
-        rows = zip(sampled["example"], sampled["offset"], sampled["tokens"], strict=True)
-        self.kept = {e: _empty(model, offset, tokens) for e, offset, tokens in rows if e in examples}
+    def __init__(self, model: Model, sampled: dict[str, list[int]], examples: range, block: int) -> None:
+        found = zip(sampled["example"], sampled["offset"], sampled["tokens"], strict=True)
+        self.kept = {e: _empty(model, offset, rows_for(tokens, block)) for e, offset, tokens in found if e in examples}
 
     def take(self, numbers: Sequence[int], batch: Batch, layer: Layer, vectors: tuple[Tensor, Tensor, Tensor]) -> None:
         """Keep one layer of a batch; vectors are (example, head, token, feature)."""
@@ -67,8 +77,8 @@ class Keeper:
         ]
 
 
-def _empty(model: Model, offset: int, tokens: int) -> Kept:
-    shape = (rows_for(tokens), len(model.layers))
+def _empty(model: Model, offset: int, rows: int) -> Kept:
+    shape = (rows, len(model.layers))
     return Kept(
         offset,
         np.full((*shape, model.heads, model.width), np.nan, np.float16),

@@ -84,7 +84,7 @@ def collect_block(atlas: Atlas, model: Model, job: Job, number: int) -> int:
     shape = (len(examples), len(model.layers), model.heads)
     pooled = np.empty((*shape, r, r), np.float16)
     stats = np.empty((*shape, len(statistics.names)), np.float32)
-    keeper = Keeper(model, atlas.table("sampled").to_pydict(), examples)
+    keeper = Keeper(model, atlas.table("sampled").to_pydict(), examples, job.plan.row_block)
     for numbers, batch, encoded in _batches(atlas, model, job, examples):
         watcher = Reduce(model, batch, statistics, r, _layouts(model, statistics, r, encoded))
         watcher.keep = partial(keeper.take, numbers, batch)
