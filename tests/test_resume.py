@@ -247,3 +247,20 @@ def test_ctrl_c_ends_with_130_and_one_line_and_the_run_goes_on_afterwards(packag
     assert b"run the same command again to go on" in err and b"Traceback" not in err
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
     assert bits(path) == bits(whole)
+
+
+def test_a_process_that_compiles_and_one_that_loads_the_compiled_code_give_the_same_bits(tmp_path):
+    """A helper left as a function would run in another body, and sum in another order, when loaded from the cache."""
+    seen = []
+    for name in ("compiles.atlas", "loads.atlas"):
+        command = [sys.executable, "-m", "headatlas", "collect", "packaged", "sample", "--limit", "8", "-o", name]
+        subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            check=True,
+            timeout=300,
+        )
+        seen.append(bits(tmp_path / name))
+    assert any((tmp_path / "cache").rglob("*.nbi")), "the cache was not used"
+    assert seen[0] == seen[1]

@@ -29,6 +29,9 @@ REACH = 4
 
 LOOSE = {"contract", "reassoc", "nsz"}  # sums may be reordered, so that they run in vector lanes; NaN stays NaN
 HOW: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True}
+# Always inlined: a helper that stays a function has two compiled bodies, its own and the one inside its caller's cached
+# code, which sum in different orders; which of them runs would depend on whether this process compiled or loaded it.
+PART: dict[str, Any] = {"error_model": "numpy", "forceinline": True}
 
 
 @intrinsic
@@ -52,7 +55,7 @@ def _exp(x: Any) -> Any:
     return (series * rest * rest + rest + ONE) * _power_of_two(power)
 
 
-@njit(fastmath=LOOSE | {"nnan"}, **HOW)
+@njit(fastmath=LOOSE | {"nnan"}, **PART)
 def _largest(row: Any) -> Any:
     top = row[0]
     for j in range(row.shape[0]):
@@ -60,7 +63,7 @@ def _largest(row: Any) -> Any:
     return top
 
 
-@njit(fastmath=LOOSE, **HOW)
+@njit(fastmath=LOOSE, **PART)
 def _softmax(row: Any) -> Any:
     """Scores to attention in place; returns the entropy and the largest weight."""
     top = _largest(row)
@@ -80,7 +83,7 @@ def _softmax(row: Any) -> Any:
     return math.log(total) - cross * share, share
 
 
-@njit(fastmath=LOOSE, **HOW)
+@njit(fastmath=LOOSE, **PART)
 def _along(row: Any, keys: Any, own: Any) -> Any:
     """Mean distance, mean signed distance and deviation of the key position, keys lying on a line."""
     mean, away = ZERO, ZERO
@@ -95,7 +98,7 @@ def _along(row: Any, keys: Any, own: Any) -> Any:
     return away, mean, math.sqrt(spread)
 
 
-@njit(fastmath=LOOSE, **HOW)
+@njit(fastmath=LOOSE, **PART)
 def _across(row: Any, places: Any, own: Any) -> Any:
     """Mean distance on the patch grid over the mass that falls on it; places are (3, key): row, column, on the grid."""
     away, mass = ZERO, ZERO
@@ -107,7 +110,7 @@ def _across(row: Any, places: Any, own: Any) -> Any:
     return away, mass
 
 
-@njit(fastmath=LOOSE, **HOW)
+@njit(fastmath=LOOSE, **PART)
 def _add_pooled(row: Any, bins: Any, first: Any, weights: Any) -> None:
     for a in range(weights.shape[0]):
         weight = weights[a]
@@ -117,7 +120,7 @@ def _add_pooled(row: Any, bins: Any, first: Any, weights: Any) -> None:
                 line[j] += weight * row[j]
 
 
-@njit(fastmath=LOOSE, **HOW)
+@njit(fastmath=LOOSE, **PART)
 def _pool_columns(bins: Any, first: Any, weights: Any, pooled: Any) -> None:
     for a in range(bins.shape[0]):
         for b in range(first.shape[0]):
@@ -182,7 +185,7 @@ def reduce_heads(
         _pool_columns(bins, columns[0], columns[1], pooled[h])
 
 
-@njit(**HOW)
+@njit(**PART)
 def _finish(out: Any, queries: int, spread_queries: int, placed: int, relations: int) -> None:
     """Sums to means; NaN where no query has what is asked for."""
     out[ENTROPY] /= queries
@@ -197,7 +200,7 @@ def _finish(out: Any, queries: int, spread_queries: int, placed: int, relations:
         out[FIRST_RELATION + r] /= queries
 
 
-@njit(**HOW)
+@njit(**PART)
 def _sum_marks(out: Any, bins: Any, attention: Any, marks: Any, separators: Any) -> None:
     """Mass on marked keys from the pooled rows, whose mean over bins is the mean over queries; then to separators."""
     starts, marked = marks
