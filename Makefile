@@ -12,7 +12,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: $(INSTALLED)     ## collect our corpus with the packaged model and print the atlas
+demo: $(INSTALLED)     ## every stage on our corpus with the packaged model, and what was found
 	$(BIN)/headatlas demo
 
 test: $(INSTALLED)     ## every test, the examples in docs and docstrings among them

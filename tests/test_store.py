@@ -67,9 +67,9 @@ def test_a_receipt_vouches_for_files(place):
 
 def test_what_is_missing_names_the_command(place):
     atlas = Atlas.create(place, HEADER)
-    with pytest.raises(StoreError, match=r"has no stats\. Run `headatlas collect` first"):
+    with pytest.raises(StoreError, match=r"has no stats\. Run `headatlas collect MODEL DATA -o .*` first"):
         atlas.read("stats")
-    with pytest.raises(StoreError, match=r"has no table heads yet\. Run `headatlas collect` first"):
+    with pytest.raises(StoreError, match=r"has no table heads yet\. Run `headatlas collect MODEL DATA -o .*` first"):
         atlas.table("heads")
     with pytest.raises(StoreError, match="no table 'nothing'; the tables are: examples, tokens"):
         atlas.table("nothing")

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import os
 
-    from headatlas import collect, data, errors, models
+    from headatlas import cluster, collect, correlate, data, errors, features, models, plot, project
     from headatlas.store import Atlas
 
 __version__ = "0.1.0"
-__all__ = ["Atlas", "__version__", "collect", "data", "errors", "models", "open"]
+__all__ = [
+    "Atlas", "__version__", "cluster", "collect", "correlate", "data", "errors", "features", "models", "open", "plot",
+    "project",
+]  # fmt: skip
 
 
 def open(path: str | os.PathLike[str]) -> Atlas:  # noqa: A001 - read as headatlas.open

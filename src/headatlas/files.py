@@ -86,6 +86,12 @@ class Files:
         found: list[Any] = self.system.ls(self.path(folder), detail=False)
         return sorted(str(path).rstrip("/").rpartition("/")[2] for path in found)
 
+    def remove(self, folder: str) -> None:
+        """Delete a folder and what is in it; nothing is done if it is not there."""
+        if self.exists(folder):
+            with self.guard(folder):
+                self.system.rm(self.path(folder), recursive=True)
+
     def sweep(self) -> None:
         """Delete what a killed writer left half written."""
         if self.local:

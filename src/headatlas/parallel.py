@@ -98,6 +98,7 @@ def _dask(function: Callable[[Task], Result], tasks: Sequence[Task], address: st
     except ImportError:
         raise OptionError("--scheduler needs dask: pip install 'headatlas[dask]'") from None
     try:
+        distributed.comm.get_address_host(address)  # a client that cannot read its address hangs when the program ends
         client: Any = distributed.Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise WorkerError(

@@ -29,16 +29,34 @@ CAPTION = (
 def text(atlas: Atlas) -> str:
     """What is there and what is missing, a line each."""
     lines = [f"{atlas.files.url}   format {atlas.header['format']} · {atlas.files.size() / 1e6:,.1f} MB"]
-    lines += [f"  model    {_model(atlas)}", f"  data     {_data(atlas)}"]
+    lines += [f"  model     {_model(atlas)}", f"  data      {_data(atlas)}"]
     for stage in schema.STAGES:
-        lines.append(f"  {stage:8} {_state(atlas, stage)}")
-        for name in atlas.arrays():
-            spec, array = schema.array(name), atlas.array(name)
-            shape = " × ".join(f"{size:,} {axis}" for size, axis in zip(array.shape, spec.axes, strict=True))
-            lines.append(f"             {name:12} {shape}  {spec.dtype}")
+        lines.append(f"  {stage:9} {_state(atlas, stage)}")
+        lines += _collected(atlas) if stage == "collect" else _results(atlas, stage)
         tables = [name for name in atlas.tables() if schema.table(name).stage == stage]
-        lines += [f"             tables       {', '.join(tables)}"] * bool(tables)
+        lines += [f"              tables       {', '.join(tables)}"] * bool(tables)
     return "\n".join(lines)
+
+
+def _collected(atlas: Atlas) -> list[str]:
+    lines = []
+    for spec in (schema.array(name) for name in atlas.arrays()):
+        if spec.stage == "collect":
+            sizes = zip(atlas.array(spec.name).shape, spec.axes, strict=True)
+            shape = " × ".join(f"{size:,} {axis}" for size, axis in sizes)
+            lines.append(f"              {spec.name:12} {shape}  {spec.dtype}")
+    return lines
+
+
+def _results(atlas: Atlas, stage: str) -> list[str]:
+    """A line for each result: its name, what it was made from, and what is worth knowing of it."""
+    lines = []
+    for name, result in atlas.results(stage).items():
+        source = result["recipe"]["source"]
+        lines.append(
+            f"              {name:12} {result['facts'].get('line', '')}" + (f"  (of {source[1]})" if source else "")
+        )
+    return lines
 
 
 def _model(atlas: Atlas) -> str:
@@ -74,7 +92,7 @@ def _state(atlas: Atlas, stage: str) -> str:
     if stage == "collect":
         done = len([name for name in atlas.files.names("receipts/collect") if name != "plan.json"])
         return f"… unfinished ({done} blocks written): run the same `headatlas collect` command to go on"
-    return f"– not there: headatlas {stage} {atlas.files.url}"
+    return f"– not there: {atlas.command(stage)}"
 
 
 def html(atlas: Atlas) -> str:

@@ -79,13 +79,15 @@ class Atlas:
             return LocalStore(self.files.path(f"{stage}.zarr"))
         return FsspecStore.from_url(f"{self.files.url}/{stage}.zarr")
 
-    def create_array(self, name: str, sizes: Mapping[str, int], block: int, attributes: Mapping[str, Any]) -> None:
+    def create_array(
+        self, name: str, sizes: Mapping[str, int], block: int, attributes: Mapping[str, Any], of: str | None = None
+    ) -> None:
         """Lay out an array, its first axis in blocks; nothing is done if it is there already."""
         import zarr
         from zarr.codecs import BloscCodec, BloscShuffle, Crc32cCodec
 
         spec = schema.array(name)
-        if self.files.exists(f"{spec.stage}.zarr/{name}/zarr.json"):
+        if self.files.exists(f"{spec.path(of)}/zarr.json"):
             return
         shape = tuple(sizes[axis] for axis in spec.axes)
         whole = (block, *shape[1:])
@@ -94,7 +96,7 @@ class Atlas:
         with self.files.guard(f"{spec.stage}.zarr"):
             zarr.create_array(
                 self._store(spec.stage),
-                name=name,
+                name=spec.inside(of),
                 shape=shape,
                 dtype=spec.dtype,
                 chunks=piece,
@@ -103,28 +105,31 @@ class Atlas:
                     BloscCodec(typesize=size, cname="zstd", clevel=1, shuffle=BloscShuffle.bitshuffle),
                     Crc32cCodec(),
                 ],
-                fill_value=float("nan"),
+                fill_value=float("nan") if spec.dtype.startswith("float") else schema.MISSING,
                 attributes={**attributes, "note": spec.note},
                 dimension_names=spec.axes,
                 config={"write_empty_chunks": True},
             )
 
-    def array(self, name: str) -> Any:
+    def array(self, name: str, of: str | None = None) -> Any:
         """An array, lazily: index it to read. Prefer `read`, which names what is damaged."""
         import zarr
 
         spec = schema.array(name)
-        if name not in self._arrays:
-            if not self.files.exists(f"{spec.stage}.zarr/{name}/zarr.json"):
-                raise StoreError(f"{self.files.url} has no {name}. Run `headatlas {spec.stage}` first")
-            array = zarr.open_array(self._store(spec.stage), path=name, mode="r+")
-            self._arrays[name] = array.with_config({"write_empty_chunks": True})
-        return self._arrays[name]
+        of = of or self.latest(spec.stage)
+        path = spec.path(of)
+        if path not in self._arrays:
+            if not self.files.exists(f"{path}/zarr.json"):
+                what = name if of is None else f"{name} of {of}"
+                raise StoreError(f"{self.files.url} has no {what}. Run `{self.command(spec.stage)}` first")
+            array = zarr.open_array(self._store(spec.stage), path=spec.inside(of), mode="r+")
+            self._arrays[path] = array.with_config({"write_empty_chunks": True})
+        return self._arrays[path]
 
-    def read(self, name: str, selection: Any = ...) -> NDArray[Any]:
-        """Part of an array, read and checked."""
+    def read(self, name: str, selection: Any = ..., of: str | None = None) -> NDArray[Any]:
+        """Part of an array, read and checked; `of` names the result, the latest if it is not given."""
         spec = schema.array(name)
-        array = self.array(name)
+        array = self.array(name, of)
         try:
             return np.asarray(array[selection])
         except (ValueError, RuntimeError) as error:
@@ -135,24 +140,25 @@ class Atlas:
                 f"Run the `headatlas {spec.stage}` command that made it again: it finds and recomputes the damaged part"
             ) from error
 
-    def write_blocks(self, name: str, start: int, values: NDArray[Any]) -> list[str]:
+    def write_blocks(self, name: str, start: int, values: NDArray[Any], of: str | None = None) -> list[str]:
         """Write whole blocks of an array from index `start` on; gives the files that hold them, one a block."""
-        spec, array = schema.array(name), self.array(name)
+        spec, array = schema.array(name), self.array(name, of)
         size = (array.shards or array.chunks)[0]
         stop = start + len(values)
         assert start % size == 0 and (stop % size == 0 or stop == array.shape[0]), "a block is written whole"
-        with self.files.guard(f"{spec.stage}.zarr/{name}"):
+        folder = f"{spec.stage}.zarr/{array.path}"
+        with self.files.guard(folder):
             array[start:stop] = values
         rest = "/0" * (len(spec.axes) - 1)
-        return [f"{spec.stage}.zarr/{name}/c/{number}{rest}" for number in range(start // size, -(-stop // size))]
+        return [f"{folder}/c/{number}{rest}" for number in range(start // size, -(-stop // size))]
 
     # tables
 
-    def table(self, name: str, **options: Any) -> pa.Table:
-        """A table, whole or, by `columns=`, in part."""
+    def table(self, name: str, of: str | None = None, **options: Any) -> pa.Table:
+        """A table, whole or, by `columns=`, in part; `of` names the result, the latest if it is not given."""
         import pyarrow.parquet as pq
 
-        with self._table_file(name) as file:
+        with self._table_file(name, of) as file:
             return pq.read_table(file, **options)
 
     def table_groups(self, name: str, groups: list[int]) -> pa.Table:
@@ -163,47 +169,75 @@ class Atlas:
             return pq.ParquetFile(file).read_row_groups(groups)
 
     @contextmanager
-    def _table_file(self, name: str) -> Iterator[Any]:
+    def _table_file(self, name: str, of: str | None = None) -> Iterator[Any]:
         import pyarrow as pa
 
         names = [one.name for one in schema.TABLES]
         if name not in names:
             raise StoreError(f"there is no table {name!r}; the tables are: {', '.join(names)}")
         spec = schema.table(name)
-        if not self.files.exists(spec.path):
-            raise StoreError(f"{self.files.url} has no table {name} yet. Run `headatlas {spec.stage}` first")
+        of = of or self.latest(spec.stage)
+        path = spec.path(of)
+        if not self.files.exists(path):
+            what = name if of is None else f"{name} of {of}"
+            command = self.command(spec.stage) + (" --sweep" if name == "sweep" else "")
+            raise StoreError(f"{self.files.url} has no table {what} yet. Run `{command}` first")
         try:
-            with self.files.system.open(self.files.path(spec.path), "rb") as file:
+            with self.files.system.open(self.files.path(path), "rb") as file:
                 yield file
         except (pa.ArrowInvalid, OSError) as error:
             raise DamagedChunk(
-                f"{self.files.url}/{spec.path} is damaged ({str(error).splitlines()[0]}). "
+                f"{self.files.url}/{path} is damaged ({str(error).splitlines()[0]}). "
                 f"Run the `headatlas {spec.stage}` command that made it again: it is made anew"
             ) from error
 
     @contextmanager
-    def writing_table(self, name: str, fields: pa.Schema) -> Iterator[pq.ParquetWriter]:
+    def writing_table(self, name: str, fields: pa.Schema, of: str | None = None) -> Iterator[pq.ParquetWriter]:
         """A writer to which row groups are given one by one; the table appears when the block ends well."""
         import pyarrow.parquet as pq
 
         with (
-            self.files.writing(schema.table(name).path) as file,
+            self.files.writing(schema.table(name).path(of)) as file,
             pq.ParquetWriter(file, fields, compression="zstd") as writer,
         ):
             yield writer
 
-    def write_table(self, name: str, table: pa.Table) -> None:
+    def write_table(self, name: str, table: pa.Table, of: str | None = None) -> None:
         """Replace a table."""
-        with self.writing_table(name, table.schema) as writer:
+        with self.writing_table(name, table.schema, of) as writer:
             writer.write_table(table)
 
     def tables(self) -> list[str]:
         """Names of the tables that are there."""
-        return [one.name for one in schema.TABLES if self.files.exists(one.path)]
+        return [one.name for one in schema.TABLES if self._found(one)]
 
     def arrays(self) -> list[str]:
         """Names of the arrays that are there."""
-        return [one.name for one in schema.ARRAYS if self.files.exists(f"{one.stage}.zarr/{one.name}/zarr.json")]
+        return [one.name for one in schema.ARRAYS if self._found(one, "/zarr.json")]
+
+    def _found(self, one: schema.Array | schema.Table, file: str = "") -> bool:
+        return any(self.files.exists(one.path(of) + file) for of in (None, *self.results(one.stage)))
+
+    def forget(self, folder: str) -> None:
+        """Delete a folder of the atlas."""
+        self.files.remove(folder)
+        self._arrays = {path: array for path, array in self._arrays.items() if not path.startswith(f"{folder}/")}
+
+    # results: a stage other than collect can be run many times, each result under a name of its own
+
+    def results(self, stage: str) -> dict[str, Any]:
+        """The finished results of a stage by name, the latest last."""
+        there = self.header.get("stages", {}).get(stage, {}).get("results", [])
+        return {one["name"]: one for one in there if one["done"]}
+
+    def latest(self, stage: str) -> str | None:
+        """The name of the latest finished result; None if there is none, or the stage has but one."""
+        return next(reversed(self.results(stage)), None)
+
+    def command(self, stage: str) -> str:
+        """The command that makes what is missing."""
+        rest = "MODEL DATA -o " if stage == "collect" else ""
+        return f"headatlas {stage} {rest}{self.files.url}"
 
     # receipts: a piece of work counts as done when its receipt is there and the files match it
 
@@ -234,7 +268,8 @@ class Atlas:
     @property
     def done(self) -> list[str]:
         """Names of the stages that are complete."""
-        return [stage for stage in schema.STAGES if self.header.get("stages", {}).get(stage, {}).get("done")]
+        stages = self.header.get("stages", {})
+        return [stage for stage in schema.STAGES if stages.get(stage, {}).get("done") or self.results(stage)]
 
     def __str__(self) -> str:
         from headatlas.show import text

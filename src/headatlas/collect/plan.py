@@ -64,7 +64,7 @@ def plan(atlas: Atlas, model: Model, dataset: Dataset, options: Options) -> Plan
     if receipt is not None:
         return Plan(**receipt["facts"])
     made = _make(atlas, model, dataset, options)
-    files = [schema.table(name).path for name in ("examples", "tokens", "sampled")]
+    files = [schema.table(name).path(None) for name in ("examples", "tokens", "sampled")]
     atlas.write_receipt("collect", "plan", files, asdict(made))
     return made
 

@@ -99,7 +99,7 @@ class Model:
 
         shapes = [(layer.kind, layer.heads, layer.key_heads, layer.width) for layer in self.layers]
         digest = hashlib.sha256(repr(shapes).encode())
-        digest.update(_settings(self.network.config).encode())
+        digest.update(settings(self.network.config).encode())
         for name, tensor in sorted(self.network.state_dict().items()):
             digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
             digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
@@ -130,7 +130,7 @@ class Model:
         return f"{self.name} ({self.family}): {layers} layers × {self.heads} heads{shared}, {self.width} wide"
 
 
-def _settings(config: Any) -> str:
+def settings(config: Any) -> str:
     """What a configuration says of the computation, such as the base of rotary embeddings; not where it came from."""
     where = {"_name_or_path", "architectures", "dtype", "torch_dtype", "transformers_version", "_attn_implementation"}
     plain = {name: value for name, value in config.to_dict().items() if name not in where}

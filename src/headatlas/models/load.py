@@ -58,9 +58,9 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
         network, label = name, type(name).__name__
         _check_memory(network, label)
     else:
-        source, label = _resolve(str(name))
-        with _quiet():
-            network, notes = _network(source, label)
+        source, label = resolve(str(name))
+        with quiet():
+            network, notes = read_network(source, label)
         revision = _revision(source)
     network = network.eval()
     _redirect(network)
@@ -68,12 +68,12 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
     _check_switched(tower)
     processor = image_size = None
     if modality == "image":
-        processor, image_size, guessed = _processor(source, tower.config)
+        processor, image_size, guessed = image_processor(source, tower.config)
         notes += guessed
     else:
         tokenizer = _tokenizer(source, label, tokenizer)
         notes += _unknown_words(tokenizer)
-    with _quiet():
+    with quiet():
         found = survey(tower, modality, image_size)
     return Model(
         name=label,
@@ -95,7 +95,7 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
     )
 
 
-def _resolve(name: str) -> tuple[str, str]:
+def resolve(name: str) -> tuple[str, str]:
     """What transformers should load, and what to call it."""
     if name == "packaged":
         return str(packaged.folder()), packaged.NAME
@@ -120,7 +120,7 @@ def _pickled(name: str, file: str) -> ModelError:
     )
 
 
-def _network(source: str, label: str) -> tuple[Any, tuple[str, ...]]:
+def read_network(source: str, label: str) -> tuple[Any, tuple[str, ...]]:
     """The network, and what was odd about loading it."""
     from transformers import AutoModel
 
@@ -170,7 +170,7 @@ def _redirect(network: torch.nn.Module) -> None:
     switch: Any = getattr(network, "set_attn_implementation", None)
     if switch is None:
         raise ModelError(f"{type(network).__name__} is not a transformers model")
-    with _quiet():
+    with quiet():
         try:
             switch(IMPLEMENTATION)
         except (ValueError, ImportError, AttributeError):
@@ -211,7 +211,7 @@ def _tokenizer(source: str | None, label: str, tokenizer: Any) -> Any:
     if tokenizer is None and source is None:
         raise ModelError(f"{label} is a network in memory, which needs its tokenizer: load(network, tokenizer=…)")
     try:
-        with _quiet():
+        with quiet():
             tokenizer = tokenizer or AutoTokenizer.from_pretrained(source, trust_remote_code=False)
     except (OSError, ValueError, KeyError, TypeError, ImportError) as error:
         raise ModelError(
@@ -247,7 +247,7 @@ def _max_tokens(config: Any, tokenizer: Any) -> int:
     return int(min(positions, getattr(tokenizer, "model_max_length", None) or 1_000_000, 1_000_000))
 
 
-def _processor(source: str | None, config: Any) -> tuple[Any, tuple[int, int], tuple[str, ...]]:
+def image_processor(source: str | None, config: Any) -> tuple[Any, tuple[int, int], tuple[str, ...]]:
     """The model's image processor, the height and width it makes, and a note if it had to be guessed."""
     from PIL import Image
     from transformers import AutoImageProcessor, ViTImageProcessorPil
@@ -256,7 +256,7 @@ def _processor(source: str | None, config: Any) -> tuple[Any, tuple[int, int], t
     notes: tuple[str, ...] = ()
     if source is not None:
         try:
-            with _quiet():
+            with quiet():
                 processor = AutoImageProcessor.from_pretrained(source, backend="pil", trust_remote_code=False)
         except (OSError, ValueError):
             processor = None
@@ -286,7 +286,7 @@ def _grid(config: Any, image_size: tuple[int, int], tokens: int) -> Grid:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """transformers talks of things that are right here: missing heads, eager attention, progress of small files."""
     from transformers.utils import logging as chatter
 

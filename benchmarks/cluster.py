@@ -1,0 +1,165 @@
+"""What clustering, projecting and correlating cost as the number of maps grows, and how much memory they take.
+
+    python benchmarks/cluster.py [--sizes 10000 100000] [--repeats 3] [--methods kmeans dbscan] [--json]
+
+An atlas with features of 64 numbers a map (a mixture of thirty overlapping patterns, 72 heads that prefer some of them)
+is written to a temporary folder for each size. Each method runs with its defaults in a process of its own: CPU time of
+all threads, and peak memory (VmHWM). Sizes up to 30,000 are run `--repeats` times and the median
+is given; larger ones once.
+The cost at the largest size over that at the smallest is held against the ratio of n log n.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+QUICK = 30_000
+LAYERS, HEADS, WIDTH, BLOCK, PATTERNS = 6, 12, 64, 128, 30
+STATS = ["previous", "self", "next", "first", "special:[SEP]", "entropy_relative", "largest", "distance_share"]
+STATED = {"stats": STATS}
+METHODS = {
+    "kmeans k=auto": ("kmeans", {}),
+    "kmeans k=12": ("kmeans", {"k": 12}),
+    "dbscan": ("dbscan", {}),
+    "hdbscan": ("hdbscan", {}),
+    "project pca": ("pca", {}),
+    "correlate": ("correlate", {}),
+}
+
+
+def write_atlas(path, maps):
+    """Features alone: no model is needed to time clusters."""
+    import numpy as np
+    import pyarrow as pa
+
+    from headatlas import results
+    from headatlas.store import Atlas
+
+    examples = round(maps / (LAYERS * HEADS))
+    header = {"model": {"name": "mixture", "layers": [], "heads": HEADS}, "data": {"name": "mixture"}}
+    atlas = Atlas.create(path, header | {"stages": {"collect": {"recipe": {}, "done": True}}})
+    rows = [{"layer": layer, "head": head} for layer in range(LAYERS) for head in range(HEADS)]
+    atlas.write_table("heads", pa.Table.from_pylist(rows))
+    results.begin(atlas, "features", "mixture", {})
+    sizes = {"example": examples, "layer": LAYERS, "head": HEADS, "feature": WIDTH}
+    atlas.create_array("features", sizes, BLOCK, {}, of="mixture")
+    dice = np.random.default_rng(0)
+    centres = dice.normal(size=(PATTERNS, WIDTH)).astype(np.float32)
+    likes = np.cumsum(dice.dirichlet([0.1] * PATTERNS, (LAYERS, HEADS)), -1)
+    for start in range(0, examples, BLOCK):
+        shape = (min(BLOCK, examples - start), LAYERS, HEADS)
+        kinds = (dice.random((*shape, 1)) > likes).sum(-1).clip(0, PATTERNS - 1)
+        noise = dice.standard_normal((*shape, WIDTH), np.float32) * 0.6
+        atlas.write_blocks("features", start, (centres[kinds] + noise).astype(np.float16), of="mixture")
+    results.finish(atlas, "features", "mixture", {"line": "64 numbers a map"})
+    write_rest(atlas, examples, dice)
+    return examples * LAYERS * HEADS
+
+
+def write_rest(atlas, examples, dice):
+    """What correlate reads beside labels: statistics, examples with a column, and a clustering by KMeans."""
+    import numpy as np
+    import pyarrow as pa
+
+    from headatlas import cluster
+
+    atlas.create_array(
+        "stats", {"example": examples, "layer": LAYERS, "head": HEADS, "stat": len(STATS)}, BLOCK, STATED
+    )
+    for start in range(0, examples, BLOCK):
+        shape = (min(BLOCK, examples - start), LAYERS, HEADS, len(STATS))
+        atlas.write_blocks("stats", start, dice.random(shape, np.float32))
+    numbers = np.arange(examples)
+    columns = {
+        "example": numbers,
+        "id": numbers.astype(str),
+        "text": numbers.astype(str),
+        "n_tokens": 20 + numbers % 400,
+    }
+    atlas.write_table("examples", pa.table(columns | {"label": numbers % 4}))
+    cluster.kmeans(atlas, k=12, name="given")
+
+
+def one_run(path, what, name):
+    """In a process of its own: seconds of CPU and megabytes at most."""
+    import headatlas as ha
+    from headatlas import cluster, correlate, project
+
+    method, options = METHODS[what]
+    atlas = ha.open(path)
+    start = time.process_time()
+    if method == "correlate":
+        correlate.clusters(atlas, of="given", seed=int(name[3:]))
+        labels = atlas.read("labels", of="given")
+    elif method in project.METHODS:
+        project.METHODS[method](atlas, name=name, **options)
+        labels = atlas.read("labels", of="given")
+    else:
+        labels = cluster.METHODS[method](atlas, name=name, **options)
+    seconds = time.process_time() - start
+    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    print(json.dumps({"cpu": seconds, "mb": int(peak.split()[1]) / 1024, "clusters": int(labels.max()) + 1}))
+
+
+def child(*arguments):
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, __file__, "--child", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise SystemExit(done.stderr[-2000:])
+    return json.loads(done.stdout)
+
+
+def measure(sizes, repeats, methods):
+    found = {name: [] for name in methods}
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "x.atlas"
+            maps = write_atlas(path, size)
+            for name, rows in found.items():
+                runs = [child(path, name, f"run{turn}") for turn in range(repeats if size <= QUICK else 1)]
+                rows.append({key: statistics.median(run[key] for run in runs) for key in runs[0]})
+                rows[-1] |= {"maps": maps, "runs": len(runs)}
+                line = f"{name:14} {maps:>9,} maps  {rows[-1]['cpu']:8.1f} s  {rows[-1]['mb']:6.0f} MB"
+                print(line, f" {rows[-1]['clusters']:.0f} clusters  {len(runs)} runs", file=sys.stderr, flush=True)
+    return found
+
+
+def summary(found):
+    for name, rows in found.items():
+        print(f"\n{name}")
+        print(f"{'maps':>10} {'CPU s':>9} {'µs a map':>9} {'peak MB':>8} {'runs':>5}")
+        for row in rows:
+            a_map = 1e6 * row["cpu"] / row["maps"]
+            print(f"{row['maps']:>10,} {row['cpu']:>9.1f} {a_map:>9.0f} {row['mb']:>8.0f} {row['runs']:>5}")
+        if len(rows) > 1:
+            a, b = rows[0], rows[-1]
+            expected = b["maps"] * math.log(b["maps"]) / (a["maps"] * math.log(a["maps"]))
+            print(f"cost ratio, last to first: {b['cpu'] / a['cpu']:.1f}; n log n would be {expected:.0f}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        one_run(*sys.argv[2:])
+        raise SystemExit
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    result = measure(sorted(given.sizes), given.repeats, given.methods)
+    if given.json:
+        print(json.dumps(result, indent=1))
+    else:
+        summary(result)

@@ -1,0 +1,137 @@
+"""What a projection costs, fitting and placing apart, and how far it can be believed.
+
+    python benchmarks/project.py [ATLAS] [--methods pca umap tsne] [--sample 5000] [--json]
+
+ATLAS has features; without it our own corpus is collected with the packaged model into a temporary folder and encoded
+by attention-ssl. Each method runs once, with its defaults but for the sample, on one core, in two processes of its own:
+
+1. fit: the sample is read and fitted. CPU time with the compiling that UMAP does in every new process.
+2. place: the rest of the maps is placed among the sample and given its trust, twice over: the first time is what a new
+   process pays, the second what a map costs once all is compiled.
+
+Peak memory is VmHWM of each process. The atlas stays as it is: nothing is written to it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+METHODS = ("pca", "umap", "tsne")
+
+
+def packaged_atlas(path):
+    import headatlas as ha
+
+    ha.collect.maps("packaged", "sample", path)
+    ha.features.image(path, "attention-ssl")
+
+
+def peak():
+    line = next(one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+def fit(path, kind, sample, file):
+    """In a process of its own: fit, judge, and leave the fitted projection in a file."""
+    import headatlas as ha
+    from headatlas import project, results
+    from headatlas.project.methods import Pca, Tsne, Umap
+    from headatlas.project.work import fit as fit_sample
+
+    atlas = ha.open(path)
+    of = results.needed(atlas, "features", None)
+    method = {"pca": Pca(), "umap": Umap(15, 0), "tsne": Tsne(30, 0)}[kind]
+    start = time.process_time()
+    fitted = fit_sample(atlas, of, method, int(sample), 0)
+    seconds = time.process_time() - start
+    continuity = project.trust_per_point(fitted.positions, fitted.vectors, fitted.neighbours).mean()
+    Path(file).write_bytes(pickle.dumps(fitted))
+    found = {"sample": len(fitted.numbers), "components": len(fitted.reduction.shares), "fit_cpu": seconds}
+    return found | {
+        "fit_mb": peak(), "trustworthiness": float(fitted.trust.mean()), "continuity": float(continuity)
+    }  # fmt: skip
+
+
+def place(path, file):
+    """In a process of its own: place all that was not fitted, and once more."""
+    import numpy as np
+
+    import headatlas as ha
+    from headatlas import results
+    from headatlas.project.work import TOGETHER, points
+
+    atlas = ha.open(path)
+    features = atlas.read("features", of=results.needed(atlas, "features", None))
+    flat = features.reshape(-1, features.shape[-1])
+    fitted = pickle.loads(Path(file).read_bytes())
+    times = []
+    for _ in range(2):
+        start = time.process_time()
+        parts = [points(fitted, flat[first : first + TOGETHER], first) for first in range(0, len(flat), TOGETHER)]
+        times.append(time.process_time() - start)
+    trust, placed = (np.concatenate([part[number] for part in parts]) for number in (1, 2))
+    count = int(placed.sum())
+    found = {"placed": count, "place_cpu": times[0], "place_mb": peak()}
+    if count:
+        found |= {"maps_a_second": count / times[1], "placed_trustworthiness": float(trust[placed].mean())}
+    return found
+
+
+def child(*arguments):
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    command = [sys.executable, __file__, "--child", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise SystemExit(done.stderr[-2000:])
+    return json.loads(done.stdout)
+
+
+def measure(path, methods, sample, folder):
+    found = {}
+    for kind in methods:
+        file = folder / f"{kind}.pickle"
+        found[kind] = child("fit", path, kind, sample, file) | child("place", path, file)
+        print(f"{kind}: done", file=sys.stderr, flush=True)
+    return found
+
+
+def summary(found):
+    print("one run each, CPU time on one core, trust included")
+    print(f"{'method':6} {'fitted':>7} {'fit s':>7} {'MB':>6} {'trust':>6} {'contin.':>8}", end="")
+    print(f" {'placed':>7} {'first s':>8} {'MB':>6} {'then maps/s':>12} {'trust':>6}")
+    for kind, row in found.items():
+        print(f"{kind:6} {row['sample']:>7,} {row['fit_cpu']:>7.1f} {row['fit_mb']:>6.0f}", end="")
+        print(f" {row['trustworthiness']:>6.3f} {row['continuity']:>8.3f} {row['placed']:>7,}", end="")
+        print(f" {row['place_cpu']:>8.1f} {row['place_mb']:>6.0f}", end="")
+        if row["placed"]:
+            print(f" {row['maps_a_second']:>12,.0f} {row['placed_trustworthiness']:>6.3f}", end="")
+        print()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        print(json.dumps({"fit": fit, "place": place}[sys.argv[2]](*sys.argv[3:])))
+        raise SystemExit
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("atlas", nargs="?", help="an atlas with features; our own corpus if not given")
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    parser.add_argument("--sample", type=int, default=5_000, help="maps that are fitted")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        path = given.atlas or Path(temporary) / "sample.atlas"
+        if not given.atlas:
+            packaged_atlas(path)
+        result = measure(path, given.methods, given.sample, Path(temporary))
+    if given.json:
+        print(json.dumps(result, indent=1))
+    else:
+        summary(result)

@@ -1,0 +1,110 @@
+"""The application: what every command shares, and how each ends."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from headatlas import __version__
+from headatlas.errors import HeadatlasError, OptionError
+
+if TYPE_CHECKING:
+    from headatlas.store import Atlas
+
+
+ORDER = ["demo", "run", "collect", "features", "cluster", "project", "correlate", "plot", "info", "table", "encoder"]
+
+
+class Commands(TyperGroup):
+    """Ends with 0 done, 1 a mistake that one line explains, 2 wrong usage, 130 interrupted."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The commands in the order in which people meet them."""
+        return sorted(super().list_commands(ctx), key=ORDER.index)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command and say in one line what went wrong."""
+        try:
+            return super().invoke(ctx)
+        except HeadatlasError as error:
+            typer.echo(f"headatlas: {error}", err=True)
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt as stop:
+            typer.echo("headatlas: stopped. What is written is kept: run the same command again to go on", err=True)
+            raise typer.Exit(130) from stop
+
+
+app = typer.Typer(
+    name="headatlas",
+    cls=Commands,
+    help="What every attention head of a transformer does, over a whole dataset.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _not_negative(parameter: typer.CallbackParam, value: int) -> int:
+    if value < 0:
+        raise OptionError(f"--{parameter.name} {value}: it cannot be negative")
+    return value
+
+
+Model = Annotated[str, typer.Argument(help="Hub name, local folder with safetensors, or `packaged`.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="sample, FILE.txt|jsonl|csv|tsv|parquet, squad:FILE, conllu:FILE, images:FOLDER, hf:NAME[:SPLIT]."
+    ),
+]
+Output = Annotated[str, typer.Option("-o", "--output", help="Where the atlas goes: a folder or an fsspec URL.")]
+TextColumn = Annotated[str | None, typer.Option(help="Column that holds the text.")]
+PairColumn = Annotated[str | None, typer.Option(help="Column that holds the second text of a pair.")]
+Limit = Annotated[int | None, typer.Option(help="Read only the first examples.")]
+Workers = Annotated[int, typer.Option(help="Local processes; 0 works in threads of this one.", callback=_not_negative)]
+Scheduler = Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")]
+Of = Annotated[str | None, typer.Option(help="Name of the result to use; the latest if it is not given.")]
+Name = Annotated[str | None, typer.Option(help="Name of the new result, to keep several side by side.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn.", callback=_not_negative)]
+AtlasPath = Annotated[str, typer.Argument(metavar="ATLAS", help="A folder or an fsspec URL that holds an atlas.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"headatlas {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """What every attention head of a transformer does, over a whole dataset."""
+
+
+def check_output(path: str, suffixes: tuple[str, ...]) -> None:
+    """Refuse a file that could not be written or not be used, before the work it is to hold is done."""
+    target = Path(path).expanduser()
+    if target.suffix.lower() not in suffixes:
+        raise OptionError(f"-o {path}: choose a name that ends in {', '.join(suffixes)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"-o {path} cannot be written: {error.strerror}. Choose another place with -o") from error
+    if target.is_dir() or not os.access(target.parent, os.W_OK):
+        what = "this is a folder" if target.is_dir() else f"no permission to write in {target.parent}"
+        raise OptionError(f"-o {path}: {what}. Choose another place with -o")
+
+
+def open_atlas(path: str) -> Atlas:
+    """Open an atlas, with one line if it is none."""
+    from headatlas.store import Atlas
+
+    return Atlas.open(path)

@@ -1,0 +1,179 @@
+"""What to call a cluster: fixed rules over readable phrases, from the statistics in which it differs most."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from headatlas.progress import many
+
+LEAST = 0.33  # a smaller Cliff's delta names nothing
+SMALL = 0.15  # … but may tell two clusters of the same name apart, if their deltas differ by LEAST
+MASS = 0.15  # attention that must go to a kind of token for a cluster to be named after it …
+FAINT = 0.10  # … or this much, if it is twice that of the rest
+ALONE = 0.6  # share of one offset in a window of four from which on the offset gives the name
+MIXED = "mixed"
+
+# statistic: phrase and family. Of one family only the most telling phrase is used, since its statistics overlap.
+TOKENS: dict[str, tuple[str, str]] = {
+    "previous": ("previous token", "offset"),
+    "next": ("next token", "offset"),
+    "self": ("itself", "offset"),
+    "offset-2": ("two back", "offset"),
+    "offset-3": ("three back", "offset"),
+    "offset-4": ("four back", "offset"),
+    "offset+2": ("two ahead", "offset"),
+    "offset+3": ("three ahead", "offset"),
+    "offset+4": ("four ahead", "offset"),
+    "special:[SEP]": ("separator sink", "separator"),
+    "special:</s>": ("separator sink", "separator"),
+    "rest_to_sep": ("separator sink", "separator"),
+    "special:[CLS]": ("[CLS] sink", "first"),
+    "special:<s>": ("first token sink", "first"),
+    "first": ("first token sink", "first"),
+    "special:[REG]": ("register sink", "register"),
+    "punctuation": ("punctuation", "punctuation"),
+    "same_token": ("same word", "same"),
+    "induction_only": ("induction", "induction"),
+    "same_row": ("same row", "row"),
+    "same_column": ("same column", "column"),
+}
+# windows of offsets, made by adding statistics; they name a cluster if no part of them has most of the mass, and one
+# side only if it has most of both
+BEFORE, AFTER = ("offset-4", "offset-3", "offset-2", "previous"), ("next", "offset+2", "offset+3", "offset+4")
+WINDOWS: dict[str, tuple[str, ...]] = {
+    "just_before": BEFORE,
+    "just_after": AFTER,
+    "around": (*BEFORE, "self", *AFTER),
+}
+TOKENS |= {
+    "just_before": ("tokens just before", "offset"),
+    "just_after": ("tokens just after", "offset"),
+    "around": ("neighbours", "offset"),
+}
+# made by subtracting: without a causal mask the token after the query's own counts as induction; `next` tells it better
+BEYOND: dict[str, tuple[str, str]] = {"induction_only": ("induction", "next")}
+RANK = {statistic: place for place, statistic in enumerate(TOKENS)}
+# statistic: phrase if high and the least mean for it, phrase if low and the largest mean for it, family
+AXES: dict[str, tuple[str, float, str, float, str]] = {
+    "entropy_relative": ("broad", 0.6, "sharp", 0.5, "breadth"),
+    "largest": ("sharp", 0.3, "broad", 0.2, "breadth"),
+    "distance_share": ("far", 1 / 3, "near", 1 / 3, "reach"),  # even attention has a mean distance of a third
+    "grid_distance": ("far", 0.0, "near", float("inf"), "reach"),
+    "signed_distance_share": ("looking ahead", 0.05, "looking back", -0.05, "direction"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A statistic in a cluster and in the rest."""
+
+    statistic: str
+    mean: float
+    rest: float
+    delta: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        sure = "" if self.low != self.low else f" [{self.low:.2f}, {self.high:.2f}]"
+        return f"{self.statistic} {self.mean:.2f} against {self.rest:.2f}, delta {self.delta:.2f}{sure}"
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A phrase that fits a cluster, and why."""
+
+    text: str
+    family: str
+    score: float
+    why: Evidence
+
+
+def phrases(evidence: Sequence[Evidence], least: float = LEAST) -> list[Phrase]:
+    """The phrases that fit, the most telling first, one of each family.
+
+    A kind of token scores its delta plus how much more attention goes to it than in the rest; breadth, reach and
+    direction score their delta alone, so that a clear pattern of tokens comes before them.
+    """
+    means = {one.statistic: one.mean for one in evidence}
+    fitting = [found for one in evidence if (found := _phrase(one, means, least)) is not None]
+    fitting.sort(key=lambda one: (-round(one.score, 2), RANK.get(one.why.statistic, len(RANK))))
+    return list({one.family: one for one in reversed(fitting)}.values())[::-1]
+
+
+def _phrase(one: Evidence, means: Mapping[str, float], least: float) -> Phrase | None:
+    if not abs(one.delta) >= least:
+        return None
+    if one.statistic in AXES:
+        high, from_here, low, up_to, family = AXES[one.statistic]
+        if one.delta > 0:
+            return Phrase(high, family, one.delta, one) if one.mean >= from_here else None
+        return Phrase(low, family, -one.delta, one) if one.mean <= up_to else None
+    text, family = TOKENS.get(one.statistic, ("", ""))
+    if not text and one.statistic.startswith("special:"):
+        text = family = f"{one.statistic.removeprefix('special:')} sink"
+    considerable = one.mean >= MASS or (one.mean >= FAINT and one.mean >= 2 * one.rest)
+    if not text or one.delta < 0 or not considerable or _better_told(one, means):
+        return None
+    return Phrase(text, family, one.delta + max(0.0, one.mean - one.rest), one)
+
+
+def _better_told(one: Evidence, means: Mapping[str, float]) -> bool:
+    """Whether a part of a window of offsets, or the window on both sides, says it better."""
+    if one.statistic not in WINDOWS:
+        return False
+    parts = [*WINDOWS[one.statistic], *(("just_before", "just_after") if one.statistic == "around" else ())]
+    both = means.get("around", 0.0) if one.statistic != "around" else 0.0
+    return max(means.get(part, 0.0) for part in parts) >= ALONE * one.mean or one.mean < ALONE * both
+
+
+def names(evidence: Mapping[int, Sequence[Evidence]]) -> dict[int, tuple[str, str]]:
+    """Name and evidence of each cluster; clusters in order of importance, since numbers go to the later ones.
+
+    >>> sink = [Evidence("special:[SEP]", 0.8, 0.1, 0.9, 0.88, 0.92), Evidence("largest", 0.7, 0.3, 0.4, 0.3, 0.5)]
+    >>> names({0: sink, 1: [sink[0], Evidence("largest", 0.4, 0.4, 0.0, -0.1, 0.1)]})
+    {0: ('separator sink, sharp', 'special:[SEP] 0.80 ...'), 1: ('separator sink', 'special:[SEP] 0.80 ...')}
+    """
+    used = {cluster: phrases(found)[:1] for cluster, found in evidence.items()}
+    for _ in range(2):
+        used = {cluster: own + _more(cluster, used, evidence) for cluster, own in used.items()}
+    counted: Counter[str] = Counter()
+    found = {}
+    for cluster, own in used.items():
+        plain = ", ".join(one.text for one in own) or MIXED
+        counted[plain] += 1
+        name = f"{plain} {counted[plain]}" if counted[plain] > 1 else plain
+        found[cluster] = (name, _why(own, evidence[cluster]))
+    return found
+
+
+def _more(cluster: int, used: Mapping[int, list[Phrase]], evidence: Mapping[int, Sequence[Evidence]]) -> list[Phrase]:
+    """The phrase that best tells a cluster from those of the same name, if there are any."""
+    own = [one.text for one in used[cluster]]
+    same = [other for other in used if other != cluster and [one.text for one in used[other]] == own]
+    if not own or not same:
+        return []
+    theirs: dict[str, list[float]] = {}
+    for other in same:
+        for one in evidence[other]:
+            theirs.setdefault(one.statistic, []).append(one.delta)
+    families = {one.family for one in used[cluster]}
+    candidates = [one for one in phrases(evidence[cluster], SMALL) if one.family not in families]
+
+    def apart(one: Phrase) -> float:
+        others = [delta for delta in theirs[one.why.statistic] if delta == delta]
+        return abs(one.why.delta - sum(others) / len(others)) if others else 0.0
+
+    return sorted((one for one in candidates if apart(one) >= LEAST), key=lambda one: -apart(one))[:1]
+
+
+def _why(used: Sequence[Phrase], evidence: Sequence[Evidence]) -> str:
+    if used:
+        return "; ".join(str(one.why) for one in used)
+    known = [one for one in evidence if one.delta == one.delta]
+    if not known:
+        return "no other maps to compare with"
+    strongest = max(known, key=lambda one: abs(one.delta))
+    return f"nothing with a name stands out; most telling of {many(len(known), 'statistic')}: {strongest}"

@@ -1,0 +1,171 @@
+"""Shuffles that respect how the maps came about, each giving one table of counts, compiled.
+
+Random numbers are a function of (seed, number of the shuffle, example or head), so a table does not depend on which
+thread makes it or in which order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+U = np.uint64
+GOLDEN, FIRST, SECOND = U(0x9E3779B97F4A7C15), U(0xBF58476D1CE4E5B9), U(0x94D049BB133111EB)
+HALF = U(32)
+HOW: dict[str, Any] = {"nogil": True, "cache": True}
+PART: dict[str, Any] = {"forceinline": True}  # see collect/kernel.py: one compiled body only
+
+
+@njit(**PART)
+def _mixed(state: Any) -> Any:
+    """A number that looks random, from a counter (splitmix64)."""
+    z = (state ^ (state >> U(30))) * FIRST
+    z = (z ^ (z >> U(27))) * SECOND
+    return z ^ (z >> U(31))
+
+
+@njit(**PART)
+def _start(seed: Any, number: Any, unit: Any) -> Any:
+    """Where the random numbers of one unit of one shuffle begin."""
+    state = _mixed(U(seed) + GOLDEN)
+    state = _mixed(state + GOLDEN * (U(number) + U(1)))
+    return _mixed(state + GOLDEN * (U(unit) + U(1)))
+
+
+@njit(**PART)
+def _shuffle(values: Any, count: Any, state: Any) -> None:
+    """Fisher and Yates, in place; the bias of at most count / 2**32 is far below what B shuffles can show."""
+    for i in range(count - 1, 0, -1):
+        state += GOLDEN
+        j = ((_mixed(state) >> HALF) * U(i + 1)) >> HALF
+        kept = values[i]
+        values[i] = values[j]
+        values[j] = kept
+
+
+@njit(**HOW)
+def heads_within_examples(codes: Any, kinds: int, seed: int, number: int) -> Any:
+    """Counts (slot, code) after shuffling the labels of each example over the heads it has."""
+    examples, slots = codes.shape
+    table = np.zeros((slots, kinds), np.int64)
+    own = np.empty(slots, np.int64)
+    for e in range(examples):
+        count = 0
+        for s in range(slots):
+            if codes[e, s] >= 0:
+                own[count] = codes[e, s]
+                count += 1
+        _shuffle(own, count, _start(seed, number, e))
+        count = 0
+        for s in range(slots):
+            if codes[e, s] >= 0:
+                table[s, own[count]] += 1
+                count += 1
+    return table
+
+
+@njit(**HOW)
+def examples_within_heads(by_slot: Any, kinds: int, seed: int, number: int) -> Any:
+    """Counts (example, code) after shuffling the labels (slot, example) of each head over the examples."""
+    slots, examples = by_slot.shape
+    table = np.zeros((examples, kinds), np.int64)
+    own = np.empty(examples, np.int64)
+    for s in range(slots):
+        count = 0
+        for e in range(examples):
+            if by_slot[s, e] >= 0:
+                own[count] = by_slot[s, e]
+                count += 1
+        _shuffle(own, count, _start(seed, number, s))
+        count = 0
+        for e in range(examples):
+            if by_slot[s, e] >= 0:
+                table[e, own[count]] += 1
+                count += 1
+    return table
+
+
+@njit(**HOW)
+def values_over_groups(
+    counts: Any,  # (example, code)
+    values: Any,  # (example,) code of the column's value
+    members: Any,  # examples, those of one group side by side, groups of one stratum side by side
+    starts: Any,  # (group + 1,) where each group begins in `members`
+    strata: Any,  # (stratum + 1,) where each stratum of groups begins
+    kept: bool,  # the groups of a stratum are of one size, and the values of their examples stay in order
+    kinds: int,  # number of values
+    seed: int,
+    number: int,
+) -> Any:
+    """Counts (value, code) after shuffling the values over the groups of each stratum."""
+    table = np.zeros((kinds, counts.shape[1]), np.int64)
+    order = np.arange(len(starts) - 1)
+    for t in range(len(strata) - 1):
+        own = order[strata[t] : strata[t + 1]]
+        _shuffle(own, len(own), _start(seed, number, t))
+    for g in range(len(starts) - 1):
+        source = starts[order[g]]
+        for at in range(starts[g], starts[g + 1]):
+            value = values[members[source + (at - starts[g] if kept else 0)]]
+            for c in range(counts.shape[1]):
+                table[value, c] += counts[members[at], c]
+    return table
+
+
+@njit(**HOW)
+def weighted_heads(codes: Any, weights: Any, kinds: int) -> Any:
+    """Counts (slot, code) with each example counted as often as its weight says."""
+    examples, slots = codes.shape
+    table = np.zeros((slots, kinds), np.int64)
+    for e in range(examples):
+        for s in range(slots):
+            if codes[e, s] >= 0:
+                table[s, codes[e, s]] += weights[e]
+    return table
+
+
+@njit(**HOW)
+def weighted_values(counts: Any, values: Any, weights: Any, kinds: int) -> Any:
+    """Counts (value, code) from counts (example, code), weighted likewise."""
+    table = np.zeros((kinds, counts.shape[1]), np.int64)
+    for e in range(len(values)):
+        for c in range(counts.shape[1]):
+            table[values[e], c] += weights[e] * counts[e, c]
+    return table
+
+
+@njit(**HOW)
+def places(values: Any, codes: Any, group: Any, totals: Any, above: Any, below: Any) -> None:
+    """Sums from which Cliff's delta of each cluster and its spread over groups follow: one walk up the sorted values.
+
+    `above` (group, code): over a group's maps in the cluster, how far each stands above the maps outside, from -1 to 1.
+    `below` (group, code): over a group's maps outside the cluster, how far each stands below the maps in it.
+    """
+    maps, kinds = len(values), len(totals)
+    under, ties, lower = np.zeros(kinds), np.zeros(kinds), np.zeros(kinds)
+    first = 0
+    while first < maps:
+        last = first
+        ties[:] = 0
+        while last < maps and values[last] == values[first]:
+            ties[codes[last]] += 1
+            last += 1
+        under_all, ties_all = under.sum(), ties.sum()
+        for c in range(kinds):
+            lower[c] = (totals[c] - ties[c] - 2 * under[c]) / totals[c] if totals[c] > 0 else 0.0
+        for at in range(first, last):
+            own, g = codes[at], group[at]
+            outside = maps - totals[own]
+            if outside > 0:
+                less = under_all - under[own]
+                greater = outside - less - (ties_all - ties[own])
+                above[g, own] += (less - greater) / outside
+            row = below[g]
+            for c in range(kinds):
+                row[c] += lower[c]
+            row[own] -= lower[own]
+        for c in range(kinds):
+            under[c] += ties[c]
+        first = last

@@ -1,0 +1,94 @@
+"""The gallery of clusters: what each looks like on average, at its most typical, and at its edge."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from headatlas import progress
+from headatlas.errors import OptionError
+from headatlas.plot import read
+from headatlas.plot.style import MAPS_NOTE, SMALL, TEXT, Page, draw_map, fit, letters, patch
+from headatlas.plot.words import percent, ratio, shorten
+from headatlas.store import Atlas
+
+SIDE, GAP, WORDS, ROW = 0.82, 0.12, 2.9, 1.32
+HOME = (
+    "Layers named have clearly more than their share of the cluster; heads named have half of their maps in it, "
+    "or at least more than expected."
+)
+KINDS = {"typical": "typical: nearest to the centre", "unlike": "unlike: farthest from it"}
+
+
+def clusters(atlas: Atlas, of: str | None = None, most: int = 12, exemplars: int = 4, dark: bool = False) -> Figure:
+    """A row for each of the `most` largest clusters: name, share, home, mean map, then typical and unlike maps."""
+    if most < 1 or exemplars < 0:
+        raise OptionError("at least one cluster must be shown, and the number of exemplars cannot be negative")
+    of, found = read.correlated(atlas, of)
+    shown = [one for one in found if one.number >= 0][:most] or found[:1]
+    hidden = _hidden([one for one in found if one not in shown])
+    table = [row for row in atlas.table("exemplars", of).to_pylist() if row["rank"] < exemplars]
+    note = f"{HOME} Mean maps are over at most {read.MEAN_OF} maps of a cluster, drawn with a seed. {MAPS_NOTE}"
+    block = exemplars * (SIDE + GAP)
+    width = WORDS + SIDE + 2 * (block + 0.3)
+    height = 0.3 + len(shown) * ROW
+    page = Page(width, height + (0.2 if hidden else 0), read.sentence(atlas, of, found), note, dark)
+    page.text(0, height, hidden)
+    starts = {"typical": WORDS + SIDE + 0.3, "unlike": WORDS + SIDE + 0.6 + block}
+    page.text(WORDS, 0, "mean", color=page.look.muted)
+    for kind, left in starts.items() if exemplars else ():
+        page.text(left, 0, KINDS[kind] if exemplars > 1 else kind, color=page.look.muted)
+    labels = atlas.read("labels", of=of)
+    with progress.bar("drawing", len(shown), "clusters") as advance:
+        for place, one in enumerate(shown):
+            top = 0.3 + place * ROW
+            _words(page, one, top)
+            draw_map(page.axes(WORDS, top, SIDE, SIDE), read.mean_map(atlas, labels, one.number), page.look)
+            _exemplars(page, atlas, [row for row in table if row["cluster"] == one.number], starts, top)
+            advance(1)
+    return page.figure
+
+
+def _hidden(others: list[read.Cluster]) -> str:
+    """What the gallery leaves out: nothing silently."""
+    small = [one for one in others if one.number >= 0]
+    said = []
+    if small:
+        verb = "is" if len(small) == 1 else "are"
+        share = percent(sum(one.share for one in small))
+        said.append(f"{progress.many(len(small), 'smaller cluster')} ({share} of all maps) {verb} not shown.")
+    said += [
+        f"{progress.many(one.maps, 'map')} ({percent(one.share)}) belong to no cluster: noise."
+        for one in others
+        if one.number < 0
+    ]
+    return "  ".join(said)
+
+
+def _words(page: Page, one: read.Cluster, top: float) -> None:
+    """Name, share and home of a cluster, left of its maps."""
+    look, width = page.look, WORDS - 0.5
+    patch(page.canvas(0, top, 0.16, SIDE), one.number, (0, 0.0, 0.07, SIDE), look)
+    name = fit(one.name, width, TEXT + 1, bold=True)[:2]
+    page.text(0.18, top - 0.02, "\n".join(name), size=TEXT + 1, weight="bold", linespacing=1.2)
+    home = {"": "", "spread": "no layer above all"}.get(one.layers, read.plural("layer", one.layers))
+    stable = f" · stability {ratio(one.stability)}" if one.stability is not None else ""
+    lines = [f"{progress.many(one.maps, 'map')} ({percent(one.share)}){stable}", *fit(home, width)[:2]]
+    room = 6 - len(name) - len(lines)
+    y = top + 0.19 * len(name) + 0.02
+    page.text(0.18, y, "\n".join(lines), linespacing=1.3)
+    y += 0.158 * len(lines) + 0.03
+    shown = shorten(one.heads, room, letters(width, SMALL))
+    page.text(0.18, y, "\n".join(shown), size=SMALL, color=look.muted, linespacing=1.35)
+
+
+def _exemplars(page: Page, atlas: Atlas, rows: list[dict[str, int]], starts: dict[str, float], top: float) -> None:
+    """The exemplars of a cluster in a row, each with its head and example."""
+    if not rows:
+        return
+    maps = read.pooled(atlas, np.array([(row["example"], row["layer"], row["head"]) for row in rows]))
+    for row, values in zip(rows, maps, strict=True):
+        left = starts[str(row["kind"])] + row["rank"] * (SIDE + GAP)
+        draw_map(page.axes(left, top, SIDE, SIDE), values, page.look)
+        page.text(left, top + SIDE + 0.04, f"L{row['layer']}·H{row['head']}", size=SMALL)
+        page.text(left, top + SIDE + 0.17, f"example {row['example']}", size=SMALL, color=page.look.muted)

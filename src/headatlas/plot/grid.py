@@ -1,0 +1,222 @@
+"""The grid of heads: layers down, heads across."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize, TwoSlopeNorm
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from headatlas import results, show
+from headatlas.errors import OptionError
+from headatlas.plot import read, words
+from headatlas.plot.style import (
+    MAPS_NOTE,
+    REST,
+    SMALL,
+    Page,
+    colour,
+    legend_height,
+    map_picture,
+    patch,
+    readable,
+    turn,
+)
+from headatlas.progress import many
+from headatlas.store import Atlas
+
+LABELS = 0.42  # inches for the numbers of layers and heads
+LEGEND = 3.1
+MOST = 24  # clusters with a line of their own in the legend
+ONE_JOB = 0.75  # as `one_job` of the table `profiles` has it
+HALF = 0.5
+
+
+def heads(atlas: Atlas, by: str = "cluster", of: str | None = None, dark: bool = False) -> Figure:
+    """Every head as a cell, coloured by its main `cluster`, or by any statistic; `maps` draws its mean map.
+
+    Of the clustering called `of`: `cluster`, `entropy` (one job or many) and `main_share`. Everything else is a
+    statistic, the mean over all examples; `stat:entropy` is the entropy of attention.
+    """
+    results.needed(atlas, "collect")
+    if by == "maps":
+        return _maps(atlas, dark)
+    if by == "cluster":
+        return _clusters(atlas, of, dark)
+    return _amounts(atlas, by, of, dark)
+
+
+def cell_size(layers: int, across: int) -> float:
+    """Inches of a cell, so that the grid fills a page but no more."""
+    return float(np.clip(min(6.6 / across, 9.0 / layers), 0.14, 0.46))
+
+
+def _frame(page: Page, layers: int, across: int, cell: float) -> Any:
+    """A canvas for the grid in units of cells, with the numbers of layers and heads."""
+    axes = page.axes(LABELS, LABELS, across * cell, layers * cell)
+    step = 1 if cell >= 0.2 else 5
+    axes.set(xlim=(0, across), ylim=(layers, 0))
+    axes.set_xticks(np.arange(0, across, step) + 0.5, [str(n) for n in range(0, across, step)])
+    axes.set_yticks(np.arange(0, layers, step) + 0.5, [str(n) for n in range(0, layers, step)])
+    axes.xaxis.tick_top()
+    page.text(LABELS, 0.06, "head →", color=page.look.muted, size=SMALL)
+    page.text(0, LABELS, "layer\n↓", color=page.look.muted, size=SMALL)
+    return axes
+
+
+def _shape(atlas: Atlas) -> tuple[int, int]:
+    layers, across = atlas.array("stats").shape[1:3]
+    return int(layers), int(across)
+
+
+def _clusters(atlas: Atlas, of: str | None, dark: bool) -> Figure:
+    of, clusters = read.correlated(atlas, of)
+    profiles = atlas.table("profiles", of).to_pylist()
+    layers, across = _shape(atlas)
+    cell = cell_size(layers, across)
+    held = {one.number: sum(row["main_cluster"] == one.number for row in profiles) for one in clusters}
+    shown, rest = _ranked(clusters, held)
+    rows = [(one.number, one.name, many(held[one.number], "head")) for one in shown]
+    if rest:
+        own = many(sum(held[number] for number in rest), "head")
+        rows.insert(sum(one.number >= 0 for one in shown), (REST, f"{len(rest)} other clusters", own))
+    numbers = cell >= 0.3
+    note = "Colour is the cluster most of a head's maps belong to" + (
+        "; the number is the share of its maps that do, in per cent, rounded." if numbers else "."
+    )
+    height = max(LABELS + layers * cell, 0.3 + legend_height(LEGEND, rows))
+    page = Page(LABELS + across * cell + 0.4 + LEGEND, height, _job_sentence(profiles, clusters), note, dark)
+    axes = _frame(page, layers, across, cell)
+    for row in profiles:
+        number, gap = REST if row["main_cluster"] in rest else row["main_cluster"], 0.03
+        patch(axes, number, (row["head"] + gap, row["layer"] + gap, 1 - 2 * gap, 1 - 2 * gap), page.look)
+        if numbers:
+            back = colour(number, page.look)
+            plain = {"facecolor": back, "linewidth": 0, "pad": 1.2} if turn(number) else None  # the hatch stops for it
+            axes.text(
+                row["head"] + 0.5, row["layer"] + 0.52, f"{100 * row['main_share']:.0f}", ha="center", va="center",
+                size=SMALL, color=readable(back), bbox=plain,
+            )  # fmt: skip
+    page.categories(LABELS + across * cell + 0.4, 0.15, LEGEND, f"main cluster of a head ({of})", rows)
+    return page.figure
+
+
+def _ranked(clusters: list[read.Cluster], held: dict[int, int]) -> tuple[list[read.Cluster], set[int]]:
+    """Clusters that are the main one of a head: those with the most heads, in their order; numbers of the others."""
+    there = [one for one in clusters if held[one.number]]
+    real = sorted((one for one in there if one.number >= 0), key=lambda one: -held[one.number])
+    rest = {one.number for one in real[MOST:]} if len(real) > MOST + 1 else set()
+    return [one for one in there if one.number not in rest], rest
+
+
+def _job_sentence(profiles: list[dict[str, Any]], clusters: list[read.Cluster]) -> str:
+    single = sum(bool(row["one_job"]) for row in profiles)
+    said = (
+        f"{single} of {len(profiles)} heads have one job: at least {words.percent(ONE_JOB)} of their maps lie in one "
+    )
+    counts = {
+        one.name: sum(row["main_cluster"] == one.number for row in profiles) for one in clusters if one.number >= 0
+    }
+    most = max(counts, key=lambda name: counts[name], default="")
+    if not most or not counts[most]:
+        return said + "cluster"
+    return said + f"cluster; the most frequent main cluster is “{most}” ({many(counts[most], 'head')})"
+
+
+def _amounts(atlas: Atlas, by: str, of: str | None, dark: bool) -> Figure:
+    values, label, where = _values(atlas, by, of)
+    layers, across = values.shape
+    cell = cell_size(layers, across)
+    name = label.partition(" (")[0]
+    ends = [_end(values, np.nanmax(values)), _end(values, np.nanmin(values))]
+    title = f"{name[:1].upper()}{name[1:]} is largest in {ends[0]} and smallest in {ends[1]}"
+    page = Page(LABELS + across * cell + 0.4 + LEGEND - 0.8, LABELS + max(layers * cell, 1.0), title, where, dark)
+    axes = _frame(page, layers, across, cell)
+    norm, scale = Normalize(np.nanmin(values), np.nanmax(values)), page.look.amounts
+    if np.nanmin(values) < 0 < np.nanmax(values):
+        widest = float(np.nanmax(np.abs(values)))
+        norm, scale = TwoSlopeNorm(0, -widest, widest), page.look.differences
+    axes.pcolormesh(values, cmap=scale, norm=norm, edgecolors=page.look.paper, linewidth=0.8)
+    page.scale(LABELS + across * cell + 0.4, LABELS, ScalarMappable(norm, scale), label)
+    return page.figure
+
+
+def _end(values: NDArray[np.float64], value: float) -> str:
+    """The head with this value, or how many have it."""
+    layer, head = np.argwhere(values == value)[0]
+    count = int((values == value).sum())
+    which = f"L{layer}·H{head}" if count == 1 else f"{count} of {many(int(np.isfinite(values).sum()), 'head')}"
+    return f"{which} ({words.amount(value)})"
+
+
+def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64], str, str]:
+    """A number for each head (layer, head), what it is called, and what it is, for the small print."""
+    statistics = list(atlas.array("stats").attrs["stats"])
+    name = by.removeprefix("stat:")
+    if by in ("entropy", "main_share"):
+        of, _ = read.correlated(atlas, of)
+        table = atlas.table("profiles", of)
+        label = {
+            "entropy": "entropy of a head's clusters (nats)",
+            "main_share": "share of the main cluster (share of a head's maps)",
+        }[by]
+        zero = "; 0: all its maps lie in one cluster" if by == "entropy" else ""
+        where = f"Over the maps of each head, clusters of {of}{zero}."
+    elif name in statistics and name in atlas.table("heads").column_names:
+        table, by, label = atlas.table("heads"), name, f"{words.statistic(name)} ({words.unit(name)})"
+        where = f"Mean of the statistic “{name}” over all examples, for each head."
+    else:
+        raise OptionError(
+            f"--by {by}: choose cluster, maps, entropy, main_share, or a statistic: {', '.join(statistics)}"
+        )
+    values = np.full(_shape(atlas), np.nan)
+    values[np.asarray(table["layer"]), np.asarray(table["head"])] = table[by].to_numpy(zero_copy_only=False)
+    if not np.isfinite(values).any():
+        raise OptionError(f"--by {by}: it is undefined for every head of this model")
+    return values, label, where
+
+
+def _maps(atlas: Atlas, dark: bool) -> Figure:
+    means = show.mean_maps(atlas)
+    layers, across = means.shape[:2]
+    cell = float(np.clip(min(10 / across, 13 / layers), 0.3, 0.75))
+    facts = atlas.header["model"]
+    examples = atlas.array("pooled").shape[0]
+    note = f"Mean map of each head of {facts['name']} over {many(examples, 'example')}. {MAPS_NOTE}"
+    width = max(LABELS + across * cell, 4.2)
+    page = Page(width, LABELS + layers * cell, _target_sentence(atlas), note, dark)
+    _frame(page, layers, across, cell)
+    gap = 0.04
+    for layer, head in np.ndindex(layers, across):
+        if np.isfinite(means[layer, head]).all():
+            place = (LABELS + (head + gap / 2) * cell, LABELS + (layer + gap / 2) * cell)
+            axes = page.axes(*place, cell * (1 - gap), cell * (1 - gap))
+            axes.imshow(
+                map_picture(means[layer, head]), cmap=page.look.maps, vmin=0, vmax=1, interpolation="none",
+                aspect="auto",
+            )  # fmt: skip
+            axes.set(xticks=[], yticks=[])
+    return page.figure
+
+
+def _target_sentence(atlas: Atlas) -> str:
+    """How many heads give half of their attention to one kind of token, and to which most often."""
+    table = atlas.table("heads")
+    kinds = [
+        name
+        for name in table.column_names
+        if name in ("previous", "self", "next", "first", "punctuation") or name.startswith("special:")
+    ]
+    if not kinds or not table.num_rows:
+        return "What every head looks at, on average"
+    means = np.nan_to_num(np.stack([table[name].to_numpy(zero_copy_only=False) for name in kinds], 1))
+    half = means.max(1) >= HALF
+    said = f"{int(half.sum())} of {table.num_rows} heads give half or more of their attention to one kind of token"
+    if not half.any():
+        return f"No head gives half of its attention to one kind of token ({table.num_rows} heads)"
+    counts = np.bincount(means[half].argmax(1), minlength=len(kinds))
+    best = words.statistic(kinds[int(counts.argmax())]).removeprefix("attention to ")
+    return f"{said}; {int(counts.max())} of them to {best}"

@@ -1,0 +1,93 @@
+"""The heat map of clusters and layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from headatlas.plot import read
+from headatlas.plot.style import REST, SMALL, TEXT, Page, fit, patch, readable
+from headatlas.plot.words import percent
+from headatlas.progress import many
+from headatlas.store import Atlas
+
+WORDS, ROOM, MOST = 3.3, 0.34, 30
+
+
+def layers(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
+    """Share of each layer's maps in each cluster: a row for each cluster, a column for each layer."""
+    of, clusters = read.correlated(atlas, of)
+    shares = read.by_layer(atlas, of, [one.number for one in clusters])
+    title = _sentence(atlas, of, clusters, shares)
+    clusters, shares = _gathered(clusters, shares)
+    cell = float(np.clip(7.2 / shares.shape[1], 0.2, 0.62))
+    height, numbers = 0.3, cell >= ROOM
+    note = "Each column is a layer and adds up to 100 %" + (
+        "; numbers are per cent of the layer's maps, empty below 0.5." if numbers else " of its maps."
+    )
+    wide = max(shares.shape[1] * cell, 3.4)
+    page = Page(WORDS + wide, 0.4 + len(clusters) * height + 0.75, title, note, dark)
+    axes = page.axes(WORDS, 0.4, shares.shape[1] * cell, len(clusters) * height)
+    norm = Normalize(0, 100 * float(np.nanmax(shares)))
+    axes.pcolormesh(100 * shares, cmap=page.look.amounts, norm=norm, edgecolors=page.look.paper, linewidth=1)
+    axes.set(xlim=(0, shares.shape[1]), ylim=(len(clusters), 0), yticks=[])
+    step = 1 if cell >= 0.24 else 5
+    axes.set_xticks(np.arange(0, shares.shape[1], step) + 0.5, [str(n) for n in range(0, shares.shape[1], step)])
+    axes.xaxis.tick_top()
+    page.text(WORDS, 0, "layer →", color=page.look.muted, size=SMALL)
+    for row, one in enumerate(clusters):
+        _name(page, one, 0.4 + row * height)
+    if numbers:
+        for (row, layer), share in np.ndenumerate(shares):
+            if share >= 0.005:
+                ink = readable(page.look.amounts(norm(100 * share)))
+                middle: dict[str, Any] = {"ha": "center", "va": "center", "size": SMALL}
+                axes.text(layer + 0.5, row + 0.52, f"{100 * share:.0f}", color=ink, **middle)
+    page.scale(WORDS, 0.4 + len(clusters) * height + 0.2, ScalarMappable(norm, page.look.amounts), _LABEL)
+    return page.figure
+
+
+_LABEL = "share of the layer's maps (per cent)"
+
+
+def _gathered(
+    clusters: list[read.Cluster], shares: NDArray[np.float64]
+) -> tuple[list[read.Cluster], NDArray[np.float64]]:
+    """The largest clusters; the others, if there are many, in one row before noise."""
+    small = [row for row, one in enumerate(clusters) if one.number >= 0][MOST:]
+    if len(small) < 2:
+        return clusters, shares
+    maps, share = sum(clusters[row].maps for row in small), sum(clusters[row].share for row in small)
+    rest = read.Cluster(REST, many(len(small), "smaller cluster"), maps, share, None, "", "")
+    end = small[-1] + 1
+    joined = [shares[: small[0]], shares[small].sum(0, keepdims=True), shares[end:]]
+    return [*clusters[: small[0]], rest, *clusters[end:]], np.concatenate(joined)
+
+
+def _name(page: Page, one: read.Cluster, top: float) -> None:
+    patch(page.canvas(0, top, 0.1, 0.3), one.number, (0, 0.05, 0.09, 0.2), page.look)
+    size = (
+        TEXT if len(fit(one.name, WORDS - 0.9)) == 1 else SMALL
+    )  # a long name is set smaller, in two lines if need be
+    name = fit(one.name, WORDS - 0.9, size)
+    shown = [*name[:1], name[1] + " …"] if len(name) > 2 else name
+    page.text(0.18, top + 0.15, "\n".join(shown), va="center", size=size, linespacing=1.1)
+    page.text(WORDS - 0.12, top + 0.15, percent(one.share), ha="right", va="center", color=page.look.muted)
+
+
+def _sentence(atlas: Atlas, of: str, clusters: list[read.Cluster], shares: NDArray[np.float64]) -> str:
+    """Where one cluster has the largest share."""
+    real = [row for row, one in enumerate(clusters) if one.number >= 0]
+    if not real:
+        return read.sentence(atlas, of, clusters)
+    row, layer = np.unravel_index(np.nanargmax(shares[real]), shares[real].shape)
+    one = clusters[real[int(row)]]
+    return (
+        f"Layer {layer} leans the most on one pattern: {percent(float(shares[real][row, layer]))} of its maps are "
+        f"“{one.name}”, against {percent(one.share)} of all maps"
+    )

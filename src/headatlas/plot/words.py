@@ -1,0 +1,118 @@
+"""Words and numbers on figures: plain names of statistics, and never more than is known."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+PLAIN = {
+    "previous": "attention to the previous token",
+    "self": "attention to the token itself",
+    "next": "attention to the next token",
+    "first": "attention to the first token",
+    "punctuation": "attention to full stops and commas",
+    "same_token": "attention to the same token elsewhere",
+    "induction": "attention to what followed the same token",
+    "sep_to_sep": "attention from separators to separators",
+    "rest_to_sep": "attention from other tokens to separators",
+    "same_row": "attention to other patches of the row",
+    "same_column": "attention to other patches of the column",
+    "entropy": "entropy of attention",
+    "entropy_relative": "relative entropy of attention",
+    "largest": "largest weight",
+    "distance": "distance of attention",
+    "signed_distance": "signed distance of attention",
+    "distance_share": "relative distance of attention",
+    "signed_distance_share": "signed relative distance of attention",
+    "grid_distance": "distance of attention on the grid",
+    "position_deviation": "spread of attention",
+}
+UNITS = {
+    "entropy": "nats",
+    "entropy_relative": "1: as even as can be",
+    "distance": "tokens",
+    "signed_distance": "tokens; below 0 looks back",
+    "distance_share": "share of the length",
+    "signed_distance_share": "share of the length; below 0 looks back",
+    "grid_distance": "patches",
+    "position_deviation": "standard deviation in tokens",
+}
+
+
+def statistic(name: str) -> str:
+    """A statistic in plain words.
+
+    >>> statistic("first"), statistic("special:[SEP]"), statistic("offset-2")
+    ('attention to the first token', 'attention to [SEP]', 'attention two tokens back')
+    """
+    if name.startswith("special:"):
+        return f"attention to {name.removeprefix('special:')}"
+    if name.startswith("offset"):
+        number = {"2": "two", "3": "three", "4": "four"}.get(name[-1], name[-1])
+        return f"attention {number} tokens {'back' if '-' in name else 'ahead'}"
+    return PLAIN.get(name, name)
+
+
+def unit(name: str) -> str:
+    """What a statistic is measured in."""
+    return UNITS.get(name, "share of attention")
+
+
+def amount(value: float) -> str:
+    """A number in two digits; never 1 unless it is.
+
+    >>> amount(0.934), amount(-39.87), amount(0.0031), amount(0.9996), amount(123.4)
+    ('0.93', '−40', '0.0031', '> 0.99', '123')
+    """
+    if 0.995 <= value < 1:
+        return "> 0.99"
+    text = f"{value:.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
+    return text.replace("-", "−")
+
+
+def ratio(value: float) -> str:
+    """A measure between 0 and 1; never 1.00 unless it is.
+
+    >>> ratio(0.885), ratio(0.998), ratio(1.0)
+    ('0.89', '> 0.99', '1.00')
+    """
+    return "> 0.99" if 0.995 <= value < 1 else f"{value:.2f}".replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """A share to read; never 100 % or 0 % unless it is.
+
+    >>> percent(0.314), percent(0.9999), percent(0.001)
+    ('31 %', '> 99 %', '< 1 %')
+    """
+    if 0 < share < 0.005:
+        return "< 1 %"
+    return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+
+
+def together(text: str) -> str:
+    """The same text with what belongs together held together where lines are broken.
+
+    >>> together("broad, 12 % 2").count(chr(160))
+    2
+    """
+    for part in (" %", " (L", " (>", " (<", " · "):
+        text = text.replace(part, part.replace(" ", "\u00a0", 1))
+    text = re.sub(r"([<>]) (?=\d)", "\\1\u00a0", text)
+    return re.sub(r" (\d+)$", "\u00a0\\1", text)
+
+
+def shorten(heads: str, lines: int, fit: int) -> list[str]:
+    """A list of heads that ends with how many more there are, in so many lines of `fit` characters.
+
+    >>> shorten("L0·H1 (99 %), L0·H2 (98 %), L0·H3 (97 %), 2 more", 1, 32)
+    ['L0·H1\\xa0(99\\xa0%), 4\\xa0more']
+    """
+    parts = [part.strip() for part in heads.split(",") if part.strip()]
+    more = int(parts.pop().split()[0]) if parts and parts[-1].endswith(" more") else 0
+    while True:
+        said = ", ".join([*parts, f"{more} more"] if more else parts)
+        found = textwrap.wrap(together(said.replace(" (", "\u00a0(")).replace(" more", "\u00a0more"), fit)
+        if len(found) <= lines or not parts:
+            return found[:lines]
+        parts, more = parts[:-1], more + 1
