@@ -7,6 +7,11 @@ is written to a temporary folder for each size. Each method runs with its defaul
 all threads, and peak memory (VmHWM). Sizes up to 30,000 are run `--repeats` times and the median
 is given; larger ones once.
 The cost at the largest size over that at the smallest is held against the ratio of n log n.
+
+    python benchmarks/cluster.py --agree x.atlas [--k 15]
+
+compares KMeans on the default sample with KMeans on all maps (`sample=0`) and on another sample, for an atlas that has
+features: adjusted Rand index over all maps. The results stay in the atlas, named agree-….
 """
 
 from __future__ import annotations
@@ -111,6 +116,21 @@ def one_run(path, what, name):
     print(json.dumps({"cpu": seconds, "mb": int(peak.split()[1]) / 1024, "clusters": int(labels.max()) + 1}))
 
 
+def agreement(path, k):
+    """Adjusted Rand index between KMeans on a sample, on all maps, and on another sample."""
+    from sklearn.metrics import adjusted_rand_score
+
+    import headatlas as ha
+    from headatlas import cluster
+
+    atlas = ha.open(path)
+    runs = {"sample": {}, "all": {"sample": 0}, "other": {"seed": 1}}
+    labels = {name: cluster.kmeans(atlas, k=k, name=f"agree-{name}", **more) for name, more in runs.items()}
+    there = labels["all"] >= 0
+    pairs = (("sample", "all"), ("sample", "other"))
+    return {f"{a} / {b}": float(adjusted_rand_score(labels[a][there], labels[b][there])) for a, b in pairs}
+
+
 def child(*arguments):
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, __file__, "--child", *map(str, arguments)]
@@ -156,8 +176,14 @@ if __name__ == "__main__":
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    parser.add_argument("--agree", metavar="ATLAS", help="compare a fit on a sample with one on all maps instead")
+    parser.add_argument("--k", type=int, default=15)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    if given.agree:
+        found = agreement(given.agree, given.k)
+        print(json.dumps(found) if given.json else "\n".join(f"{pair:16} {value:.3f}" for pair, value in found.items()))
+        raise SystemExit
     result = measure(sorted(given.sizes), given.repeats, given.methods)
     if given.json:
         print(json.dumps(result, indent=1))

@@ -42,6 +42,14 @@ def test_a_result_that_is_asked_for_again_becomes_the_latest(atlas):
     assert ha.open(atlas.files.url).latest("cluster") == "a" and (atlas.read("labels") == 3).all()
 
 
+def test_results_finished_by_two_handles_at_once_are_both_kept(atlas):
+    other = ha.open(atlas.files.url)
+    assert results.begin(atlas, "cluster", "a", {"k": 3}, source=("features", "planted")) is None
+    assert cluster(other, "b", 4)
+    results.finish(atlas, "cluster", "a", {"line": ""})
+    assert set(ha.open(atlas.files.url).results("cluster")) == {"a", "b"}
+
+
 def test_asking_whether_a_result_is_finished_changes_nothing(atlas):
     cluster(atlas, "a", 3)
     source = ("features", "planted")

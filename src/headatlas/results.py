@@ -43,9 +43,12 @@ def begin(
     if there is not None:
         prefer(atlas, stage, name)  # asked for last, so used next
         return there
+    atlas.refresh()
     recipe, entries = _recipe(options, source), _entries(atlas, stage)
     there = next((one for one in entries if one["name"] == name), None)
-    if there is None or there["recipe"] != recipe:
+    if there is not None and there["recipe"] == recipe:
+        there["done"] = False
+    else:
         if there is not None:
             _drop(atlas, stage, name)
         entries.append({"name": name, "recipe": recipe, "done": False})
@@ -57,6 +60,7 @@ def finish(atlas: Atlas, stage: str, name: str, facts: Mapping[str, Any], files:
     """Mark a result as complete, with what is worth knowing of it; `files` are vouched for by checksum."""
     if files is not None:
         atlas.write_receipt(f"{stage}/{name}", "result", files)
+    atlas.refresh()
     entries = _entries(atlas, stage)
     entry = next(one for one in entries if one["name"] == name)
     entries.remove(entry)
@@ -67,6 +71,7 @@ def finish(atlas: Atlas, stage: str, name: str, facts: Mapping[str, Any], files:
 def prefer(atlas: Atlas, stage: str, name: str) -> None:
     """Make a finished result the latest, which is used when none is named."""
     if atlas.latest(stage) != name:
+        atlas.refresh()
         entries = _entries(atlas, stage)
         entries.append(entries.pop(next(place for place, one in enumerate(entries) if one["name"] == name)))
         atlas.write_header()

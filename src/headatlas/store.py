@@ -64,6 +64,10 @@ class Atlas:
         atlas.write_header()
         return atlas
 
+    def refresh(self) -> None:
+        """Read atlas.json again: another process may have finished something meanwhile."""
+        self.header = json.loads(self.files.read(HEADER))
+
     def write_header(self) -> None:
         """Write atlas.json."""
         self.files.write(

@@ -160,6 +160,7 @@ def _more(cluster: int, used: Mapping[int, list[Phrase]], evidence: Mapping[int,
         for one in evidence[other]:
             theirs.setdefault(one.statistic, []).append(one.delta)
     families = {one.family for one in used[cluster]}
+    families |= {"direction"} if families & {"offset", "first"} else set()  # a fixed place has said where it looks
     candidates = [one for one in phrases(evidence[cluster], SMALL) if one.family not in families]
 
     def apart(one: Phrase) -> float:

@@ -16,6 +16,7 @@ WIDTH = 100
 INDENT = 4
 LABEL = 12
 LONGEST = 24  # label
+MOST = 20  # clusters that are described; the table has all of them
 Row = dict[str, Any]
 
 
@@ -31,8 +32,11 @@ def summary(atlas: Atlas, of: str | None = None) -> str:
     total = sum(row["maps"] for row in rows)
     lines = [f"{of}: {many(len(known), 'cluster')} of {many(total, 'map')}, "
              f"{many(len(profiles), 'head')} on {many(examples, 'example')}"]  # fmt: skip
-    for row in known:
+    for row in known[:MOST]:
         lines += ["", *_cluster(row)]
+    if known[MOST:]:
+        rest = f"{len(known) - MOST} smaller clusters, {percent(sum(row['share'] for row in known[MOST:]))} of all maps"
+        lines += ["", f"     {rest}: headatlas table {atlas.files.url} clusters --of {of}"]
     lines += ["", "All together"]
     said = [*_associations(atlas.table("associations", of).to_pylist()), ("jobs", _jobs(profiles))]
     said += _locality(atlas.table("locality", of).to_pylist())

@@ -1,0 +1,27 @@
+"""Draw the pictures of README and docs.
+
+    headatlas demo
+    headatlas run packaged squad:dev-v2.0.json -o squad.atlas
+    python examples/pictures.py demo.atlas squad.atlas docs/images
+"""
+
+import sys
+from pathlib import Path
+
+import headatlas as ha
+
+
+def main(demo: str, squad: str, folder: str) -> None:
+    small, large = ha.open(demo), ha.open(squad)
+    figures = {
+        "clusters": ha.plot.clusters(small, of="kmeans", most=10),
+        "squad-clusters": ha.plot.clusters(large, of="kmeans", most=18, exemplars=3),
+        "squad-layers": ha.plot.layers(large, of="kmeans"),
+        "squad-heads": ha.plot.heads(large, of="kmeans"),
+    }
+    for name, figure in figures.items():
+        ha.plot.save(figure, Path(folder) / f"{name}.png")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
