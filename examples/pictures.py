@@ -1,8 +1,8 @@
 """Draw the pictures of README and docs.
 
-    headatlas demo
-    headatlas run packaged squad:dev-v2.0.json -o squad.atlas
-    python examples/pictures.py demo.atlas squad.atlas docs/images
+headatlas demo
+headatlas run packaged squad:dev-v2.0.json -o squad.atlas
+python examples/pictures.py demo.atlas squad.atlas docs/images
 """
 
 import sys
