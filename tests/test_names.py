@@ -281,3 +281,14 @@ def test_attention_on_both_sides_is_called_neighbours_and_on_one_side_after_that
     assert names({0: window(0.1, 0.12)})[0][0] == "neighbours"
     assert names({0: window(0.3, 0.02)})[0][0] == "tokens just before"
     assert names({0: window(0.02, 0.3)})[0][0] == "tokens just after"
+
+
+def test_two_names_never_differ_in_the_order_of_phrases_alone():
+    sink, far = "special:[CLS]", "distance_share"
+    one = [Evidence(sink, 0.5, 0.2, 0.6, 0.5, 0.7), Evidence(far, 0.4, 0.3, 0.95, 0.9, 1)]
+    two = [Evidence(sink, 0.6, 0.2, 0.9, 0.8, 1), Evidence(far, 0.4, 0.3, 0.5, 0.4, 0.6)]
+    third = [Evidence(sink, 0.6, 0.2, 0.9, 0.8, 1), Evidence(far, 0.3, 0.3, 0, -0.1, 0.1)]
+    fourth = [Evidence(sink, 0.1, 0.2, 0, -0.1, 0.1), Evidence(far, 0.4, 0.3, 0.95, 0.9, 1)]
+    found = [name for name, _ in names({0: one, 1: two, 2: third, 3: fourth}).values()]
+    without_order = {frozenset(name.split(", ")) for name in found}
+    assert len(without_order) == 4, found

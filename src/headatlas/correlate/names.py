@@ -139,20 +139,20 @@ def names(evidence: Mapping[int, Sequence[Evidence]]) -> dict[int, tuple[str, st
     used = {cluster: phrases(found)[:1] for cluster, found in evidence.items()}
     for _ in range(2):
         used = {cluster: own + _more(cluster, used, evidence) for cluster, own in used.items()}
-    counted: Counter[str] = Counter()
+    counted: Counter[frozenset[str]] = Counter()  # the order of phrases tells nothing apart
     found = {}
     for cluster, own in used.items():
-        plain = ", ".join(one.text for one in own) or MIXED
-        counted[plain] += 1
-        name = f"{plain} {counted[plain]}" if counted[plain] > 1 else plain
+        plain, same = ", ".join(one.text for one in own) or MIXED, frozenset(one.text for one in own)
+        counted[same] += 1
+        name = f"{plain} {counted[same]}" if counted[same] > 1 else plain
         found[cluster] = (name, _why(own, evidence[cluster]))
     return found
 
 
 def _more(cluster: int, used: Mapping[int, list[Phrase]], evidence: Mapping[int, Sequence[Evidence]]) -> list[Phrase]:
     """The phrase that best tells a cluster from those of the same name, if there are any."""
-    own = [one.text for one in used[cluster]]
-    same = [other for other in used if other != cluster and [one.text for one in used[other]] == own]
+    own = {one.text for one in used[cluster]}
+    same = [other for other in used if other != cluster and {one.text for one in used[other]} == own]
     if not own or not same:
         return []
     theirs: dict[str, list[float]] = {}
