@@ -13,6 +13,7 @@ from headatlas.correlate.counts import Coded
 from headatlas.correlate.factors import Factor
 from headatlas.correlate.heads import entropy
 from headatlas.correlate.tables import SURE, TEXT, WHOLE, Named, plain
+from headatlas.progress import percent
 
 Array = NDArray[Any]
 MORE = 1.25  # a layer is part of a home if it has a quarter more of a cluster than its fair share
@@ -90,17 +91,6 @@ def heads_of(head: Factor, code: int) -> str:
     named = [f"{head.values[slot]} ({percent(share[slot])})" for slot in order[:shown]]
     rest = len(order) - len(named)
     return ", ".join(named) + (f", {rest} more" if rest and share[order[0]] >= 0.5 else "")
-
-
-def percent(share: float) -> str:
-    """A share to read: never 100 % or 0 % unless it is.
-
-    >>> percent(0.934), percent(0.9996), percent(0.00021)
-    ('93 %', '> 99 %', '< 1 %')
-    """
-    if 0 < share < 0.005:
-        return "< 1 %"
-    return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def _strongest(columns: Sequence[Factor], code: int) -> str | None:

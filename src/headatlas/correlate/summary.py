@@ -7,9 +7,8 @@ from typing import Any
 
 from headatlas import results, schema
 from headatlas.correlate.heads import ONE_JOB
-from headatlas.correlate.home import percent
 from headatlas.correlate.tables import SURE
-from headatlas.progress import many
+from headatlas.progress import many, percent
 from headatlas.store import Atlas
 
 WIDTH = 100

@@ -9,7 +9,8 @@ from headatlas import progress
 from headatlas.errors import OptionError
 from headatlas.plot import read
 from headatlas.plot.style import MAPS_NOTE, SMALL, TEXT, Page, draw_map, fit, letters, patch
-from headatlas.plot.words import percent, ratio, shorten
+from headatlas.plot.words import ratio, shorten
+from headatlas.progress import percent
 from headatlas.store import Atlas
 
 SIDE, GAP, WORDS, ROW = 0.82, 0.12, 2.9, 1.32

@@ -25,7 +25,7 @@ from headatlas.plot.style import (
     readable,
     turn,
 )
-from headatlas.progress import many
+from headatlas.progress import many, percent
 from headatlas.store import Atlas
 
 LABELS = 0.42  # inches for the numbers of layers and heads
@@ -114,9 +114,7 @@ def _ranked(clusters: list[read.Cluster], held: dict[int, int]) -> tuple[list[re
 
 def _job_sentence(profiles: list[dict[str, Any]], clusters: list[read.Cluster]) -> str:
     single = sum(bool(row["one_job"]) for row in profiles)
-    said = (
-        f"{single} of {len(profiles)} heads have one job: at least {words.percent(ONE_JOB)} of their maps lie in one "
-    )
+    said = f"{single} of {len(profiles)} heads have one job: at least {percent(ONE_JOB)} of their maps lie in one "
     counts = {
         one.name: sum(row["main_cluster"] == one.number for row in profiles) for one in clusters if one.number >= 0
     }

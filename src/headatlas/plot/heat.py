@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from headatlas.plot import read
 from headatlas.plot.style import REST, SMALL, TEXT, Page, fit, patch, readable
-from headatlas.plot.words import percent
-from headatlas.progress import many
+from headatlas.progress import many, percent
 from headatlas.store import Atlas
 
 WORDS, ROOM, MOST = 3.3, 0.34, 30

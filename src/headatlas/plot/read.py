@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import results, schema
-from headatlas.plot.words import percent
-from headatlas.progress import many
+from headatlas.progress import many, percent
 from headatlas.store import Atlas
 
 MEAN_OF = 500  # maps of a cluster that its mean map is taken over

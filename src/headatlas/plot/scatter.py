@@ -15,8 +15,8 @@ from headatlas import results, schema
 from headatlas.errors import OptionError
 from headatlas.plot import read
 from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, colour, legend_height, turn
-from headatlas.plot.words import percent, ratio, statistic, unit
-from headatlas.progress import many
+from headatlas.plot.words import ratio, statistic, unit
+from headatlas.progress import many, percent
 from headatlas.store import Atlas
 
 MOST = 200_000  # points drawn

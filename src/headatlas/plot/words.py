@@ -79,17 +79,6 @@ def ratio(value: float) -> str:
     return "> 0.99" if 0.995 <= value < 1 else f"{value:.2f}".replace("-", "−")
 
 
-def percent(share: float) -> str:
-    """A share to read; never 100 % or 0 % unless it is.
-
-    >>> percent(0.314), percent(0.9999), percent(0.001)
-    ('31 %', '> 99 %', '< 1 %')
-    """
-    if 0 < share < 0.005:
-        return "< 1 %"
-    return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
-
-
 def together(text: str) -> str:
     """The same text with what belongs together held together where lines are broken.
 
