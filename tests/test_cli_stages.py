@@ -19,6 +19,7 @@ import typer
 from PIL import Image
 
 import headatlas as ha
+from children import listening
 from headatlas.cli import app
 from headatlas.cli.base import ORDER
 from planted import drawn, planted
@@ -189,7 +190,8 @@ main()
 def interrupted(title, seconds, *arguments):
     """Exit status and stderr of a command that is sent SIGINT some seconds after this bar has begun."""
     command = [sys.executable, "-c", TOLD, *map(str, arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, preexec_fn=listening, **pipes) as process:
         for line in process.stdout:
             if line.strip() == title:
                 time.sleep(seconds)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import headatlas as ha
+from children import listening
 from headatlas.errors import DamagedChunk, ModelError, OptionError, StoreError, WorkerError
 
 OPTIONS = {"resolution": 16, "qk_tokens": 1500, "max_tokens": 48}
@@ -236,7 +237,7 @@ def test_ctrl_c_ends_with_130_and_one_line_and_the_run_goes_on_afterwards(packag
     path = tmp_path / "x.atlas"
     command = [sys.executable, "-m", "headatlas", "collect", "packaged", "sample", "--limit", "40", "-o", str(path)]
     command += ["--resolution", "16", "--qk-tokens", "1500", "--max-tokens", "48"]
-    run = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=listening)
     deadline = time.monotonic() + 120
     while not (path / "examples.parquet").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
