@@ -133,5 +133,5 @@ def _room(axes: Any, values: list[float]) -> None:
     known = [value for value in values if np.isfinite(value)]
     top, low = max([0.1, *known]), min([0.0, *known])
     axes.set_ylim(low - 0.05 * (top - low), top + 0.25 * (top - low))
-    axes.set_yticks([tick for tick in axes.get_yticks() if low - 1e-9 <= tick <= max(1, top)])
+    axes.set_yticks([tick for tick in axes.get_yticks() if low - 1e-9 <= tick <= max(1, top) + 1e-9])
     axes.set_ylim(low - 0.05 * (top - low), top + 0.25 * (top - low))
