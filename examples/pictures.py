@@ -15,7 +15,7 @@ def main(demo: str, squad: str, folder: str) -> None:
     small, large = ha.open(demo), ha.open(squad)
     figures = {
         "clusters": ha.plot.clusters(small, of="kmeans", most=10),
-        "squad-clusters": ha.plot.clusters(large, of="kmeans", most=18, exemplars=3),
+        "squad-clusters": ha.plot.clusters(large, of="kmeans", most=12, exemplars=3),
         "squad-layers": ha.plot.layers(large, of="kmeans"),
         "squad-heads": ha.plot.heads(large, of="kmeans"),
     }

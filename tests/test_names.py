@@ -50,7 +50,7 @@ def test_counts_and_associations_against_slow_ones():
 
 def test_null_of_heads_and_layers_is_the_simulated_one():
     maps = counts.coded(labels_of(examples=20))
-    tables = np.array([shuffle.heads_within_examples(maps.codes, maps.kinds, 1, n) for n in range(20_000)])
+    tables = np.array([shuffle.within_rows(maps.codes, maps.kinds, 1, n) for n in range(20_000)])
     assert (tables.sum((1, 2)) == (maps.codes >= 0).sum()).all()
     both = [(tables, counts.null_heads(maps.codes, maps.kinds))]
     both += [(maps.by_layer(tables), counts.null_layers(maps.codes, maps.kinds, maps.layer))]

@@ -100,8 +100,8 @@ def _cuml(name: str) -> Any:
         return getattr(importlib.import_module("cuml"), name)
     except ImportError:
         raise OptionError(
-            "backend cuml: cuML is not installed. On a machine with an NVIDIA GPU: pip install cuml-cu12 "
-            "--extra-index-url https://pypi.nvidia.com; or choose backend sklearn"
+            "backend cuml: cuML is not installed. On a machine with an NVIDIA GPU pip install cuml-cu12 as the RAPIDS "
+            "guide says, or choose backend sklearn"
         ) from None
 
 

@@ -112,7 +112,7 @@ def heads_and_layers(maps: Coded, permutations: int, seed: int, draws: Draws, st
     nulls = [null_heads(maps.codes, maps.kinds), null_layers(maps.codes, maps.kinds, maps.layer)]
 
     def shuffled(number: int) -> list[Array]:
-        table = shuffle.heads_within_examples(maps.codes, maps.kinds, seed, number)
+        table = shuffle.within_rows(maps.codes, maps.kinds, seed, number)
         return [table, maps.by_layer(table)]
 
     begun = [Tally(table, null[0]) for table, null in zip(tables, nulls, strict=True)]
@@ -132,7 +132,7 @@ def _examples(maps: Coded, counts: Array, permutations: int, seed: int, draws: D
     by_slot = np.ascontiguousarray(maps.codes.T)
 
     def shuffled(number: int) -> list[Array]:
-        return [shuffle.examples_within_heads(by_slot, maps.kinds, seed, number)]
+        return [shuffle.within_rows(by_slot, maps.kinds, seed, number)]
 
     (tally,) = _tallied(shuffled, [Tally(counts, cells=False)], permutations, step)
     squares = counts**2 / np.maximum(counts.sum(1, keepdims=True), 1)
@@ -193,7 +193,7 @@ def _of_heads(maps: Coded, counts: Array, permutations: int, seed: int, step: St
     heads, own = maps.heads(), single.by_layer(single.heads())
 
     def shuffled(number: int) -> list[Array]:
-        return [single.by_layer(shuffle.heads_within_examples(single.codes, single.kinds, seed, number))]
+        return [single.by_layer(shuffle.within_rows(single.codes, single.kinds, seed, number))]
 
     mean, variance = null_layers(single.codes, single.kinds, single.layer)
     (tally,) = _tallied(shuffled, [Tally(own, mean)], permutations, step)

@@ -46,43 +46,26 @@ def _shuffle(values: Any, count: Any, state: Any) -> None:
 
 
 @njit(**HOW)
-def heads_within_examples(codes: Any, kinds: int, seed: int, number: int) -> Any:
-    """Counts (slot, code) after shuffling the labels of each example over the heads it has."""
-    examples, slots = codes.shape
-    table = np.zeros((slots, kinds), np.int64)
-    own = np.empty(slots, np.int64)
-    for e in range(examples):
-        count = 0
-        for s in range(slots):
-            if codes[e, s] >= 0:
-                own[count] = codes[e, s]
-                count += 1
-        _shuffle(own, count, _start(seed, number, e))
-        count = 0
-        for s in range(slots):
-            if codes[e, s] >= 0:
-                table[s, own[count]] += 1
-                count += 1
-    return table
+def within_rows(codes: Any, kinds: int, seed: int, number: int) -> Any:
+    """Counts (column, code) after shuffling the labels (row, column) of each row over the columns it has.
 
-
-@njit(**HOW)
-def examples_within_heads(by_slot: Any, kinds: int, seed: int, number: int) -> Any:
-    """Counts (example, code) after shuffling the labels (slot, example) of each head over the examples."""
-    slots, examples = by_slot.shape
-    table = np.zeros((examples, kinds), np.int64)
-    own = np.empty(examples, np.int64)
-    for s in range(slots):
+    With a row an example and a column a head, heads are shuffled within examples; the other way round, examples
+    within heads.
+    """
+    rows, columns = codes.shape
+    table = np.zeros((columns, kinds), np.int64)
+    own = np.empty(columns, np.int64)
+    for r in range(rows):
         count = 0
-        for e in range(examples):
-            if by_slot[s, e] >= 0:
-                own[count] = by_slot[s, e]
+        for c in range(columns):
+            if codes[r, c] >= 0:
+                own[count] = codes[r, c]
                 count += 1
-        _shuffle(own, count, _start(seed, number, s))
+        _shuffle(own, count, _start(seed, number, r))
         count = 0
-        for e in range(examples):
-            if by_slot[s, e] >= 0:
-                table[e, own[count]] += 1
+        for c in range(columns):
+            if codes[r, c] >= 0:
+                table[c, own[count]] += 1
                 count += 1
     return table
 
