@@ -22,7 +22,7 @@ def finished(folder: Path) -> list[str]:
     except (OSError, ValueError):  # not there yet
         return []
     found = ["collect"] if stages.get("collect", {}).get("done") else []
-    for stage in ("features", "cluster", "correlate"):
+    for stage in ("features", "cluster", "correlate", "project"):
         found += [f"{stage} {one['name']}" for one in stages.get(stage, {}).get("results", []) if one["done"]]
     return found
 

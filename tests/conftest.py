@@ -25,6 +25,7 @@ from headatlas.data import Example
 from headatlas.models import Encoded, Model
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import encode
+from pages import blind, browser, demo, exported, images, live, pairs, place  # noqa: F401 - fixtures
 
 torch.set_num_threads(1)
 

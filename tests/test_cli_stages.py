@@ -73,11 +73,11 @@ def test_run_prints_the_summary_and_nothing_else_on_stdout(chain):
     assert code == 0
     assert re.match(r"kmeans: \d+ clusters of 1,152 maps, 72 heads on 16 examples\n", out)
     assert "lives in" in out and "evidence" in out and "All together" in out
-    assert out.rstrip().endswith(f"headatlas plot {path} clusters -o clusters.png")
+    assert out.rstrip().endswith(f"Next: headatlas serve {path} · headatlas table {path} clusters")
     assert not BAR.search(out)
     assert all(stage in err for stage in ("collecting", "encoding maps", "trying stability", "labelling", "correlate"))
     assert notes(err) == []
-    assert ha.open(path).done == ["collect", "features", "cluster", "correlate"]
+    assert ha.open(path).done == ["collect", "features", "cluster", "project", "correlate"]
 
 
 def test_running_again_changes_no_byte_and_says_the_same(chain):
@@ -115,7 +115,7 @@ def test_tables_of_a_result_as_text_and_csv(chain):
 def test_info_tells_of_every_stage(chain):
     path = chain[0]
     text = done("info", path)
-    assert text.count("✓ complete") == 4 and f"headatlas project {path}" in text
+    assert text.count("✓ complete") == 5 and "pca, trustworthiness" in text
     assert re.search(r"kmeans +\d+ clusters, stability [\d.]+ +\(of attention-ssl\)", text)
     facts = json.loads(done("info", path, "--json"))
     assert facts["arrays"]["labels"] == {"shape": [16, 6, 12], "dtype": "int32"}

@@ -12,7 +12,7 @@ import torch
 from sklearn.decomposition import PCA
 
 import headatlas as ha
-from headatlas import results
+from headatlas import packaged, results
 from headatlas.errors import ModelError, OptionError, StoreError
 from headatlas.features import network, plain, sample, work
 from headatlas.features.trained import TrainedEncoder
@@ -365,7 +365,7 @@ def test_mistakes_are_named(tmp_path):
         ("gone.safetensors", {}, OptionError, r"there is no file gone.safetensors. Choose"),
         (str(tmp_path / "torch.safetensors"), {}, ModelError, r"torch.safetensors cannot be read as safetensors"),
         (str(tmp_path / "empty"), {}, ModelError, r"a folder without config.json"),
-        (str(ha.models.packaged.folder()), {}, ModelError, r"does not read images"),
+        (str(packaged.folder()), {}, ModelError, r"does not read images"),
         (object(), {}, OptionError, r"object is no encoder: it needs width, recipe\(\)"),
         ("stats", {"preprocess": "capstone"}, OptionError, r"capstone is for vision models only"),
         ("stats", {"preprocess": "raw"}, OptionError, r"preprocess 'raw': choose default or capstone"),

@@ -15,9 +15,8 @@ from safetensors.torch import load_file, save_file
 
 from conftest import ROOT, SPECIALS, byte_tokenizer, word_tokenizer
 from families import FAMILIES, PARTLY, REFUSED
-from headatlas import models
+from headatlas import models, packaged
 from headatlas.errors import DataError, ModelError
-from headatlas.models import packaged
 from headatlas.models.batch import pad_token
 from headatlas.models.facts import Grid
 from headatlas.models.load import WAYS

@@ -11,10 +11,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from headatlas import cluster, correlate, plot, project
+from headatlas import cluster, correlate, plot, project, read
 from headatlas.correlate.heads import ONE_JOB
 from headatlas.errors import HeadatlasError, OptionError, StoreError
-from headatlas.plot import grid, read, style
+from headatlas.plot import grid, style
 from headatlas.store import Atlas
 from planted import STATS, drawn, planted
 
@@ -172,8 +172,18 @@ def test_many_clusters_are_gathered_in_one_line(atlas, monkeypatch):
 
 def test_the_mean_map_of_a_cluster_is_the_mean_of_its_maps(atlas):
     labels, pooled = atlas.read("labels"), atlas.read("pooled").astype(float)
+    means = read.cluster_maps(atlas, "kmeans", [*range(5), 99])
     for number in range(5):
-        assert read.mean_map(atlas, labels, number) == pytest.approx(pooled[labels == number].mean(0), abs=1e-6)
+        assert means[number] == pytest.approx(pooled[labels == number].mean(0), abs=1e-6)
+    assert np.isnan(means[5]).all()
+
+
+def test_the_mean_map_of_a_sample_is_near_that_of_all(atlas, monkeypatch):
+    labels, pooled = atlas.read("labels"), atlas.read("pooled").astype(float)
+    monkeypatch.setattr(read, "MEANS", 1)  # one block
+    numbers = [int(number) for number in np.unique(labels) if number >= 0]
+    for number, mean in zip(numbers, read.cluster_maps(atlas, "kmeans", numbers), strict=True):
+        assert mean == pytest.approx(pooled[labels == number].mean(0), abs=0.05)
 
 
 def test_layers_adds_up_as_a_slow_count_does(atlas, figure):

@@ -19,6 +19,8 @@ FORMAT = 1
 STAGES = ("collect", "features", "cluster", "project", "correlate")
 MISSING = -2  # label of a map that does not exist: its layer has fewer heads
 NOISE = -1  # label of a map that belongs to no cluster
+BOOKKEEPING = ("example", "id", "text", "pair", "image", "window", "windows", "offset", "cut")  # ours, in `examples`
+LENGTHS = ("n_tokens", "n_target")  # ours too, but of interest to people
 TABLE_ROWS = 128  # examples in a row group of `examples` and `tokens`; blocks of examples divide it
 
 
@@ -136,3 +138,8 @@ def array(name: str) -> Array:
 def table(name: str) -> Table:
     """The table of this name."""
     return next(one for one in TABLES if one.name == name)
+
+
+def receipt_name(number: int) -> str:
+    """The name of a block's receipt."""
+    return f"block-{number:06d}"

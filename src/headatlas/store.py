@@ -165,12 +165,15 @@ class Atlas:
         with self._table_file(name, of) as file:
             return pq.read_table(file, **options)
 
-    def table_groups(self, name: str, groups: list[int]) -> pa.Table:
-        """Some row groups of a table."""
+    def table_groups(
+        self, name: str, groups: list[int] | None = None, columns: list[str] | None = None
+    ) -> pa.Table:  # fmt: skip
+        """Some row groups of a table, or all; and all its columns, or some."""
         import pyarrow.parquet as pq
 
         with self._table_file(name) as file:
-            return pq.ParquetFile(file).read_row_groups(groups)
+            opened = pq.ParquetFile(file)
+            return opened.read(columns) if groups is None else opened.read_row_groups(groups, columns)
 
     @contextmanager
     def _table_file(self, name: str, of: str | None = None) -> Iterator[Any]:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from headatlas.store import Atlas
 
 
-ORDER = ["demo", "run", "collect", "features", "cluster", "project", "correlate", "plot", "info", "table", "encoder"]
+ORDER = [
+    "demo", "run", "collect", "features", "cluster", "project", "correlate", "serve", "export", "plot", "info", "table",
+    "encoder",
+]  # fmt: skip
 
 
 class Commands(TyperGroup):

@@ -16,7 +16,7 @@ from headatlas.cluster.backends import one_thread
 from headatlas.cluster.fit import Fit, Labels, from_bytes, of_centres
 from headatlas.cluster.vectors import Floats, Space, blocks
 from headatlas.errors import DamagedChunk
-from headatlas.schema import MISSING
+from headatlas.schema import MISSING, receipt_name
 from headatlas.store import Atlas
 
 TOLERANCE = 1e-4  # of the mean variance, as scikit-learn has it
@@ -27,11 +27,6 @@ Step = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 def fit_file(name: str) -> str:
     """Where a fitted clustering lies for its workers."""
     return f"cluster/{name}/fit.npz"
-
-
-def receipt_name(number: int) -> str:
-    """The name of a block's receipt."""
-    return f"block-{number:06d}"
 
 
 @dataclass(frozen=True)

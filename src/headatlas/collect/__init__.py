@@ -16,12 +16,13 @@ from headatlas import __version__, data, models, parallel, progress
 from headatlas.collect.plan import Options, Plan, plan
 from headatlas.collect.statistics import statistics_of
 from headatlas.collect.vectors import NAMES
-from headatlas.collect.work import Job, Work, receipt_name
+from headatlas.collect.work import Job, Work
 from headatlas.data import Dataset, Example
 from headatlas.errors import DamagedChunk, OptionError
 from headatlas.files import Files
 from headatlas.models.encode import Overlong
 from headatlas.models.facts import Model
+from headatlas.schema import receipt_name
 from headatlas.store import HEADER, Atlas
 
 __all__ = ["maps"]

@@ -24,6 +24,7 @@ from headatlas.models import capture
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import Encoded
 from headatlas.models.facts import Kind, Modality, Model
+from headatlas.schema import receipt_name
 from headatlas.store import Atlas
 
 
@@ -69,11 +70,6 @@ class Work:
         """Do one block."""
         torch.set_num_threads(1)  # the same bits wherever it runs
         return collect_block(Atlas.open(self.job.path), self.job.load(), self.job, number)
-
-
-def receipt_name(number: int) -> str:
-    """The name of a block's receipt."""
-    return f"block-{number:06d}"
 
 
 def collect_block(atlas: Atlas, model: Model, job: Job, number: int) -> int:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from headatlas import progress
 from headatlas.errors import OptionError
+from headatlas.schema import BOOKKEEPING, LENGTHS
 
 Array = NDArray[Any]
 
-BOOKKEEPING = ("example", "id", "text", "pair", "image", "window", "windows", "offset", "cut")
-LENGTHS = ("n_tokens", "n_target")  # ours too, but of interest: cut in quarters
 MOST = 50  # distinct values
 BINS = 4
 

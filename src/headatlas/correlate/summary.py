@@ -37,13 +37,20 @@ def summary(atlas: Atlas, of: str | None = None) -> str:
         rest = f"{len(known) - MOST} smaller clusters, {percent(sum(row['share'] for row in known[MOST:]))} of all maps"
         lines += ["", f"     {rest}: headatlas table {atlas.files.url} clusters --of {of}"]
     lines += ["", "All together"]
-    said = [*_associations(atlas.table("associations", of).to_pylist()), ("jobs", _jobs(profiles))]
-    said += _locality(atlas.table("locality", of).to_pylist())
-    for row in rows:
-        if row["cluster"] == schema.NOISE:
-            said.append(("noise", f"{percent(row['share'])} of all maps ({row['maps']:,}) belong to no cluster"))
+    said = overall(atlas, of)
     width = min(LONGEST, max(len(label) for label, _ in said)) + 2
     return "\n".join(lines + [line for label, text in said for line in _entry(label, text, width)])
+
+
+def overall(atlas: Atlas, of: str) -> list[tuple[str, str]]:
+    """What holds for all clusters together: a label and a text each."""
+    said = [*_associations(atlas.table("associations", of).to_pylist())]
+    said.append(("jobs", _jobs(atlas.table("profiles", of).to_pylist())))
+    said += _locality(atlas.table("locality", of).to_pylist())
+    for row in atlas.table("clusters", of).to_pylist():
+        if row["cluster"] == schema.NOISE:
+            said.append(("noise", f"{percent(row['share'])} of all maps ({row['maps']:,}) belong to no cluster"))
+    return said
 
 
 def _cluster(row: Row) -> list[str]:

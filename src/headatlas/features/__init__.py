@@ -16,7 +16,8 @@ from headatlas import parallel, progress, results
 from headatlas.errors import DamagedChunk, OptionError
 from headatlas.features.encoders import NAMES, Choice, Encoder, choose
 from headatlas.features.sample import draw
-from headatlas.features.work import Work, reads, receipt_name
+from headatlas.features.work import Work, reads
+from headatlas.schema import receipt_name
 from headatlas.store import Atlas
 
 __all__ = ["NAMES", "Encoder", "image"]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from headatlas import parallel
 from headatlas.errors import ModelError
 from headatlas.features.encoders import Encoder
+from headatlas.schema import receipt_name
 from headatlas.store import Atlas
 
 LARGEST = float(np.finfo(np.float16).max)
@@ -21,11 +22,6 @@ ARRAYS = ("pooled", "stats")
 def reads(encoder: Encoder) -> tuple[str, ...]:
     """The arrays that an encoder needs."""
     return tuple(getattr(encoder, "reads", ARRAYS))
-
-
-def receipt_name(number: int) -> str:
-    """The name of a block's receipt."""
-    return f"block-{number:06d}"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from headatlas import packaged
+
 if TYPE_CHECKING:
     import torch
 
@@ -110,6 +112,7 @@ class Model:
         return {
             "name": self.name,
             "revision": self.revision,
+            "source": "packaged" if self.name == packaged.NAME else self.source,  # where it was found
             "hash": self.hash,
             "family": self.family,
             "modality": self.modality,

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from headatlas import results
 from headatlas.errors import DamagedChunk, StoreError
 from headatlas.plot.style import SMALL, TEXT, Page
-from headatlas.plot.words import ratio
 from headatlas.store import Atlas
+from headatlas.words import ratio
 
 MEASURES = {"stability": "stability", "silhouette": "silhouette", "noise": "share of noise"}
 PARAMETERS = {"k": "k (number of clusters)", "eps": "eps (radius)", "min_cluster_size": "smallest cluster (maps)"}

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from headatlas import progress
+from headatlas import progress, read
 from headatlas.errors import OptionError
-from headatlas.plot import read
 from headatlas.plot.style import MAPS_NOTE, SMALL, TEXT, Page, draw_map, fit, letters, patch
-from headatlas.plot.words import ratio, shorten
 from headatlas.progress import percent
 from headatlas.store import Atlas
+from headatlas.words import ratio, shorten
 
 SIDE, GAP, WORDS, ROW = 0.82, 0.12, 2.9, 1.32
 HOME = (
@@ -29,7 +28,7 @@ def clusters(atlas: Atlas, of: str | None = None, most: int = 12, exemplars: int
     shown = [one for one in found if one.number >= 0][:most] or found[:1]
     hidden = _hidden([one for one in found if one not in shown])
     table = [row for row in atlas.table("exemplars", of).to_pylist() if row["rank"] < exemplars]
-    note = f"{HOME} Mean maps are over at most {read.MEAN_OF} maps of a cluster, drawn with a seed. {MAPS_NOTE}"
+    note = f"{HOME} Mean maps are over all maps of a cluster or, if there are too many, a sample. {MAPS_NOTE}"
     block = exemplars * (SIDE + GAP)
     width = WORDS + SIDE + 2 * (block + 0.3)
     height = 0.3 + len(shown) * ROW
@@ -39,12 +38,12 @@ def clusters(atlas: Atlas, of: str | None = None, most: int = 12, exemplars: int
     page.text(WORDS, 0, "mean", color=page.look.muted)
     for kind, left in starts.items() if exemplars else ():
         page.text(left, 0, KINDS[kind] if exemplars > 1 else kind, color=page.look.muted)
-    labels = atlas.read("labels", of=of)
+    means = read.cluster_maps(atlas, of, [one.number for one in shown])
     with progress.bar("drawing", len(shown), "clusters") as advance:
         for place, one in enumerate(shown):
             top = 0.3 + place * ROW
             _words(page, one, top)
-            draw_map(page.axes(WORDS, top, SIDE, SIDE), read.mean_map(atlas, labels, one.number), page.look)
+            draw_map(page.axes(WORDS, top, SIDE, SIDE), means[place], page.look)
             _exemplars(page, atlas, [row for row in table if row["cluster"] == one.number], starts, top)
             advance(1)
     return page.figure

@@ -10,9 +10,8 @@ from matplotlib.colors import Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headatlas import results, show
+from headatlas import read, results, show, words
 from headatlas.errors import OptionError
-from headatlas.plot import read, words
 from headatlas.plot.style import (
     MAPS_NOTE,
     REST,

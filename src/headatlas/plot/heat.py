@@ -10,7 +10,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headatlas.plot import read
+from headatlas import read
 from headatlas.plot.style import REST, SMALL, TEXT, Page, fit, patch, readable
 from headatlas.progress import many, percent
 from headatlas.store import Atlas

@@ -11,13 +11,12 @@ from matplotlib.colors import ListedColormap, Normalize, to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headatlas import results, schema
+from headatlas import read, results, schema
 from headatlas.errors import OptionError
-from headatlas.plot import read
 from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, colour, legend_height, turn
-from headatlas.plot.words import ratio, statistic, unit
 from headatlas.progress import many, percent
 from headatlas.store import Atlas
+from headatlas.words import ratio, statistic, unit
 
 MOST = 200_000  # points drawn
 DOUBT = 0.8  # points of less trust are faded

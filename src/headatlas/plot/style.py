@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from headatlas.plot.words import together
+from headatlas.words import together
 
 # told apart with normal sight and without red, green or blue cones, on white and on near black (tests/test_colours.py)
 CATEGORIES = (

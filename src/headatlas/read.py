@@ -1,7 +1,8 @@
-"""What figures need from an atlas, in the form they need it."""
+"""What figures and the page need from an atlas, in the form they need it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,10 @@ from headatlas import results, schema
 from headatlas.progress import many, percent
 from headatlas.store import Atlas
 
-MEAN_OF = 500  # maps of a cluster that its mean map is taken over
+READ = 16 << 20  # bytes that are read at a time: many small blocks at once are read faster than one by one
+MEANS = 96 << 20  # bytes of pooled maps that mean maps of clusters are taken over, in whole blocks
+PIECES = 1500  # of blocks, at most: each takes its time, however small
+ENOUGH = 30  # maps of a cluster, where it has as many
 
 
 @dataclass(frozen=True)
@@ -99,23 +103,66 @@ def by_layer(atlas: Atlas, of: str, clusters: list[int]) -> NDArray[np.float64]:
 
 def counts(atlas: Atlas, of: str, clusters: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Maps of each cluster in each layer, (cluster, layer), and all maps of each layer, counted block by block."""
-    array = atlas.array("labels", of)
-    block = (array.shards or array.chunks)[0]
-    own = np.zeros((len(clusters), array.shape[1]), np.int64)
-    total = np.zeros(array.shape[1], np.int64)
-    for start in range(0, array.shape[0], block):
-        labels = atlas.read("labels", slice(start, start + block), of=of)
+    layers = atlas.array("labels", of).shape[1]
+    own, total = np.zeros((len(clusters), layers), np.int64), np.zeros(layers, np.int64)
+    for _, labels in blocks(atlas, "labels", of):
         total += (labels != schema.MISSING).sum((0, 2))
         own += np.stack([(labels == number).sum((0, 2)) for number in clusters])
     return own, total
 
 
-def mean_map(atlas: Atlas, labels: NDArray[np.int32], number: int) -> NDArray[np.float64]:
-    """Mean pooled map of a cluster, over a seeded sample of at most 500 of its maps."""
-    places = np.argwhere(labels == number)
-    if len(places) > MEAN_OF:
-        places = places[np.random.default_rng(number + 1).permutation(len(places))[:MEAN_OF]]
-    return np.asarray(pooled(atlas, places).mean(0), np.float64)
+def blocks(atlas: Atlas, name: str, of: str | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
+    """An array from its first row to its last, some blocks at a time, each part with the number of its first row."""
+    array = atlas.array(name, of)
+    block = (array.shards or array.chunks)[0]
+    size = int(np.prod(array.shape[1:])) * array.dtype.itemsize
+    step = block * max(1, READ // max(1, block * size))
+    for start in range(0, array.shape[0], step):
+        yield start, atlas.read(name, slice(start, start + step), of)
+
+
+def cluster_maps(atlas: Atlas, of: str, clusters: list[int]) -> NDArray[np.float64]:
+    """Mean pooled map of each cluster (cluster, r, r); NaN where it has no maps.
+
+    All maps count, if there are not too many; else those of some blocks of examples, drawn with a seed, and of small
+    clusters a few more.
+    """
+    array = atlas.array("pooled")
+    block = (array.shards or array.chunks)[0]
+    count, size = -(-array.shape[0] // block), block * int(np.prod(array.shape[1:])) * array.dtype.itemsize
+    most = max(1, min(MEANS // size, PIECES // (array.shape[1] * array.shape[2])))
+    drawn = range(count) if count <= most else np.sort(np.random.default_rng(0).permutation(count)[:most]).tolist()
+    sums, seen = np.zeros((len(clusters), *array.shape[3:])), np.zeros(len(clusters), np.int64)
+    for number in drawn:
+        rows = slice(number * block, (number + 1) * block)
+        labels, maps = atlas.read("labels", rows, of), atlas.read("pooled", rows)
+        for place, cluster in enumerate(clusters):
+            own = maps[labels == cluster]
+            sums[place] += own.sum(0, dtype=np.float64)
+            seen[place] += len(own)
+    if count > most:
+        for place, more in _more(atlas, of, clusters, seen, {*drawn}, block).items():
+            sums[place] += pooled(atlas, more).sum(0)
+            seen[place] += len(more)
+    with np.errstate(invalid="ignore"):
+        means: NDArray[np.float64] = sums / seen[:, None, None]
+    return means
+
+
+def _more(
+    atlas: Atlas, of: str, clusters: list[int], seen: NDArray[np.int64], drawn: set[int], block: int
+) -> dict[int, NDArray[np.int64]]:
+    """Places of maps in other blocks, for clusters of which too few were seen."""
+    few = [place for place in range(len(clusters)) if seen[place] < ENOUGH]
+    found: dict[int, list[NDArray[np.int64]]] = {place: [] for place in few}
+    for start, labels in blocks(atlas, "labels", of) if few else ():
+        for place in few:
+            own = np.argwhere(labels == clusters[place]) + np.array([start, 0, 0])
+            found[place].append(own[~np.isin(own[:, 0] // block, [*drawn])])
+    joined = {place: np.concatenate(parts) for place, parts in found.items()}
+    dice = np.random.default_rng(0)
+    wanted = {place: dice.permutation(len(own))[: ENOUGH - seen[place]] for place, own in joined.items()}
+    return {place: own[wanted[place]] for place, own in joined.items() if len(own)}
 
 
 def pooled(atlas: Atlas, places: NDArray[Any]) -> NDArray[np.float64]:

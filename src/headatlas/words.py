@@ -1,4 +1,4 @@
-"""Words and numbers on figures: plain names of statistics, and never more than is known."""
+"""Words and numbers for people: plain names of statistics, and never more than is known."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ PLAIN = {
     "punctuation": "attention to full stops and commas",
     "same_token": "attention to the same token elsewhere",
     "induction": "attention to what followed the same token",
+    "induction_only": "attention to what followed the same token, beyond the next one",
+    "just_before": "attention to the four tokens before",
+    "just_after": "attention to the four tokens after",
+    "around": "attention to the token itself and four on each side",
     "sep_to_sep": "attention from separators to separators",
     "rest_to_sep": "attention from other tokens to separators",
     "same_row": "attention to other patches of the row",

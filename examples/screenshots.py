@@ -1,0 +1,67 @@
+"""Pictures of the page for README and docs: every tab, light and dark.
+
+    make screenshots
+
+Runs the demo if demo.atlas is not there, serves it, and lets Chromium look at it.
+"""
+
+import io
+import sys
+from pathlib import Path
+
+from PIL import Image
+
+import headatlas as ha
+from headatlas.cli.whole import chain
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+from browser import launched, until  # noqa: E402
+
+WIDTH, HEIGHT = 1440, 900
+PLACES = {
+    "overview": "#/overview",
+    "maps": "#/maps",
+    "clusters": "#/clusters",
+    "cluster": "#/clusters/6?cluster=6",
+    "head": "#/head/0.2?head=0.2",
+    "examples": "#/examples",
+    "example": "#/examples/0?example=0&heads=0.2,3.5",
+}
+
+
+def shoot(page, url: str, place: str) -> bytes:
+    """What a reader sees when everything has come."""
+    page.goto("about:blank")
+    page.goto(f"{url}{place}")
+    page.wait_for_load_state("networkidle")
+    until(page, "document.querySelectorAll('.skeleton').length === 0", 60)
+    if place.startswith("#/maps"):
+        until(page, "performance.getEntriesByName('points:complete').length", 60)
+    page.wait_for_timeout(500)
+    return page.screenshot()
+
+
+def save(picture: bytes, target: Path) -> None:
+    """As small as a picture of all its colours can be."""
+    Image.open(io.BytesIO(picture)).convert("RGB").save(target, optimize=True)
+    print(f"{target.relative_to(ROOT)}  {target.stat().st_size / 1000:.0f} kB")
+
+
+def main() -> None:
+    atlas = ha.collect.maps("packaged", "sample", ROOT / "demo.atlas")
+    chain(atlas, "attention-ssl", ["kmeans"], "tsne")
+    served = ha.web.open(atlas)
+    try:
+        with launched() as browser:
+            for theme in ("light", "dark"):
+                page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=theme)
+                for name, place in PLACES.items():
+                    save(shoot(page, served.url, place), ROOT / "docs" / "images" / f"page-{name}-{theme}.png")
+                page.close()
+    finally:
+        served.close()
+
+
+if __name__ == "__main__":
+    main()

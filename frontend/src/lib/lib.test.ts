@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { asCsv } from "./figure";
+import { CATEGORIES, categoryColour, categoryMark, ramp, readable, scaleColour } from "./palette";
+import { matches } from "./search";
+import { commandsFor } from "./stages";
+import { amount, interval, list, many, percent, probability } from "./words";
+
+test("shares are never whole unless they are", () => {
+  expect(percent(0.9996)).toContain(">");
+  expect(percent(0.0002)).toContain("<");
+  expect(percent(1).replace(/\s/g, "")).toBe("100%");
+  expect(percent(0)).toMatch(/^0/);
+  expect(percent(null)).toBe("–");
+});
+
+test("numbers have no more digits than are known", () => {
+  expect([0.934, -39.87, 0.0031, 1234.5, 0, 3.14159].map(amount)).toEqual(["0.93", "−40", "0.003", "1,235", "0", "3.1"]);
+  expect(amount(0.00007)).toContain("<");
+  expect(interval(0.5, 0.4, 0.6)).toBe("0.50 [0.40, 0.60]");
+  expect(interval(0.5, null, null)).toBe("0.50");
+  expect(probability(1e-9)).toContain("0.001");
+  expect(many(1, "map")).toBe("1 map");
+  expect(many(1204, "map")).toBe("1,204 maps");
+  expect(list(["a", "b", "c"])).toBe("a, b and c");
+});
+
+test("a table becomes comma-separated values that a spreadsheet reads back", () => {
+  const csv = asCsv({ columns: ["id", "text"], rows: [["a", 'he said "no", twice'], [1, null], ["line\nbreak", 2.5]] });
+  expect(csv).toBe('id,text\r\na,"he said ""no"", twice"\r\n1,\r\n"line\nbreak",2.5\r\n');
+});
+
+test("examples are found by id first, then by text, each once", () => {
+  expect(matches("Tide", ["a", "tides-1", "b"], ["the tide", "tides", "none"])).toEqual([1, 0]);
+  expect(matches("t", ["t", "t", "t"], ["", "", ""], 2)).toEqual([0, 1]);
+  expect(matches("  ", ["a"], ["a"])).toEqual([]);
+});
+
+test("categories keep their colour, and further tens their second mark", () => {
+  expect(categoryColour(3, "light")).toBe(CATEGORIES[3]);
+  expect(categoryColour(13, "dark")).toBe(CATEGORIES[3]);
+  expect([3, 13, 23, 33, 43].map(categoryMark)).toEqual([0, 1, 2, 3, 3]);
+  expect(categoryColour(-1, "light")).not.toBe(categoryColour(9, "light"));
+});
+
+test("scales run from their first stop to their last, and words on them can be read", () => {
+  for (const theme of ["light", "dark"] as const) {
+    const colours = ramp("amounts", theme);
+    expect(colours.length).toBe(768);
+    expect(scaleColour("amounts", theme, 0)).not.toBe(scaleColour("amounts", theme, 1));
+    expect(readable("amounts", theme, 0)).not.toBe(readable("amounts", theme, 1));
+  }
+});
+
+test("the commands that are missing come in the order in which they are run", () => {
+  const stage = (name: string, done: boolean) => ({ stage: name, done, command: `headatlas ${name} x.atlas`, results: [] });
+  const atlas = { stages: ["features", "cluster", "project", "correlate"].map((name) => stage(name, name === "features")) };
+  expect(commandsFor(atlas, "correlate")).toBe("headatlas cluster x.atlas && headatlas correlate x.atlas");
+  expect(commandsFor(atlas, "project")).toBe("headatlas project x.atlas");
+});

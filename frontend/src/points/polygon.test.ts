@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import { random } from "./planted";
+import { contains, MOST_CORNERS, readPolygon, simplified, writePolygon, type Polygon } from "./polygon";
+
+const circle = (corners: number): Polygon =>
+  Array.from({ length: corners }, (_, i) => {
+    const turn = (2 * Math.PI * i) / corners;
+    return [30_000 + 20_000 * Math.cos(turn), 30_000 + 20_000 * Math.sin(turn)] as const;
+  });
+
+it("a drawn line keeps its shape with few corners", () => {
+  const drawn = circle(700);
+  const simple = simplified(drawn)!;
+  expect(simple.length).toBeLessThanOrEqual(MOST_CORNERS);
+  const next = random(5);
+  let wrong = 0;
+  for (let i = 0; i < 5_000; i++) {
+    const [x, y] = [next() * 65_534, next() * 65_534];
+    if (contains(simple, x, y) !== contains(drawn, x, y)) wrong++;
+  }
+  expect(wrong / 5_000).toBeLessThan(0.01);
+});
+
+it("drops corners that change nothing", () => {
+  const square = simplified([[0, 0], [500, 0], [1_000, 0], [1_000, 1_000], [500, 1_000], [0, 1_000]]);
+  expect(square).toEqual([[0, 0], [1_000, 0], [1_000, 1_000], [0, 1_000]]);
+});
+
+it("is nothing without an area", () => {
+  expect(simplified([])).toBeNull();
+  expect(simplified([[5, 5], [900, 900]])).toBeNull();
+  expect(simplified([[0, 0], [500, 500], [1_000, 1_000]])).toBeNull();
+  expect(simplified([[10, 10], [12, 10], [12, 12]], 50)).toBeNull();
+});
+
+it("is written into an address and read from it", () => {
+  for (const corners of [3, 17, 40]) {
+    const polygon = simplified(circle(corners))!;
+    const text = writePolygon(polygon);
+    expect(text).toMatch(/^[0-9a-z]+$/);
+    expect(text).toHaveLength(6 * polygon.length);
+    expect(readPolygon(text)).toEqual(polygon);
+  }
+  const edges: Polygon = [[0, 0], [65_534, 0], [65_534, 65_534]];
+  expect(readPolygon(writePolygon(edges))).toEqual(edges);
+});
+
+it("anything else in an address is no polygon", () => {
+  const wrong = ["", "abc", "000000000000", "zzzzzzzzzzzzzzzzzz", "ABCDEFABCDEFABCDEF", "0".repeat(6 * 41), null, undefined];
+  for (const text of wrong) expect(readPolygon(text)).toBeNull();
+});

@@ -1,0 +1,69 @@
+// Which heads are shown, and which tokens they look from and at.
+import type { AtlasCard, Example, LayerCard, Token } from "../../lib/api";
+import { headKey, parseHead, type HeadPlace } from "../../lib/selection.svelte";
+
+export type Kind = LayerCard["kind"];
+
+/** The kinds a model has, in the order of its layers. */
+export const kinds = (layers: LayerCard[]): Kind[] => [...new Set(layers.map((layer) => layer.kind))];
+
+export const exists = (layers: LayerCard[], { layer, head }: HeadPlace) => layer < layers.length && head < layers[layer].heads;
+
+/** `0.2,3.10` as heads that exist, in order, each once. */
+export function parseHeads(text: string | undefined, layers: LayerCard[]): HeadPlace[] | null {
+  if (text === undefined) return null;
+  const found = new Map<string, HeadPlace>();
+  for (const part of text.split(",")) {
+    const place = parseHead(part.trim());
+    if (place && exists(layers, place)) found.set(headKey(place), place);
+  }
+  return inOrder([...found.values()]);
+}
+
+export const inOrder = (places: HeadPlace[]) => [...places].sort((a, b) => a.layer - b.layer || a.head - b.head);
+
+export const writeHeads = (places: HeadPlace[]) => (places.length ? inOrder(places).map(headKey).join(",") : "none");
+
+/** With these heads if some of them are not chosen yet, else without them. */
+export function toggle(chosen: HeadPlace[], these: HeadPlace[]): HeadPlace[] {
+  const keys = new Set(these.map(headKey));
+  const there = new Set(chosen.map(headKey));
+  const rest = chosen.filter((place) => !keys.has(headKey(place)));
+  return these.every((place) => there.has(headKey(place))) ? rest : inOrder([...rest, ...these]);
+}
+
+/** All heads of the layers of a kind. */
+export const headsOf = (layers: LayerCard[], kind: Kind): HeadPlace[] =>
+  layers.flatMap((layer, at) => (layer.kind === kind ? Array.from({ length: layer.heads }, (_, head) => ({ layer: at, head })) : []));
+
+/** The chosen heads: those of the address, unless a head was selected elsewhere since; else the first of the rest. */
+export function chosenHeads(named: HeadPlace[] | null, selected: HeadPlace | null, usual: HeadPlace | null): HeadPlace[] {
+  if (named && (!selected || named.length === 0 || named.some((place) => headKey(place) === headKey(selected)))) return named;
+  if (selected) return [selected];
+  return [usual ?? { layer: 0, head: 0 }];
+}
+
+/** Tokens of an image: its special ones, then the patches row by row. */
+function imageTokens(atlas: AtlasCard): Token[] {
+  const grid = atlas.model.grid;
+  if (!grid) return [];
+  const patches = Array.from({ length: grid.rows * grid.columns }, (_, i) => `${Math.floor(i / grid.columns)},${i % grid.columns}`);
+  return [
+    ...grid.special.map((text) => ({ text, word: -1, special: true, segment: 0 })),
+    ...patches.map((text, word) => ({ text, word, special: false, segment: 0 })),
+  ];
+}
+
+const made = new WeakMap<Example, Token[]>();
+function inputTokens(atlas: AtlasCard, example: Example): Token[] {
+  if (example.tokens.length || atlas.model.modality !== "image") return example.tokens;
+  if (!made.has(example)) made.set(example, imageTokens(atlas));
+  return made.get(example)!;
+}
+
+/** Who looks (queries) and what is looked at (keys) in maps of a kind; the same list where they are the same tokens. */
+export function sides(atlas: AtlasCard, example: Example, kind: Kind): { queries: Token[]; keys: Token[] } {
+  const input = inputTokens(atlas, example);
+  const output = example.target.length ? example.target : input;
+  return { queries: kind === "encoder" ? input : output, keys: kind === "decoder" ? output : input };
+}

@@ -1,0 +1,93 @@
+// Gets the maps of the chosen heads, a few at a time, and their mean.
+import { buffer, Failed, fullMap, type AtlasCard, type Example, type Token } from "../../lib/api";
+import type { HeadPlace } from "../../lib/selection.svelte";
+import { many } from "../../lib/words";
+import { sides, type Kind } from "./heads";
+import { addMap, fromPooled, reduce, type Options, type Seen } from "./reduce";
+
+/** Maps that belong together: what is drawn comes from one of these, so that tokens and maps never differ. */
+export interface Bundle {
+  example: Example;
+  heads: HeadPlace[];
+  kind: Kind;
+  queries: Token[];
+  keys: Token[];
+  mean: Float32Array;
+  each: Uint16Array[]; // encoded; empty where they would take too much memory
+  pooled: number | null; // the size of stored maps, where full ones cannot be had
+  note: string; // why not
+}
+
+const TOGETHER = 4; // requests at a time
+const MEMORY = 128e6; // values of single maps that are kept
+const PAUSE = 8e6; // values after which the page gets a moment
+
+const moment = () => new Promise((done) => setTimeout(done));
+
+export async function loadBundle(
+  atlas: AtlasCard, example: Example, heads: HeadPlace[], kind: Kind, signal: AbortSignal, progress: (done: number) => void,
+): Promise<Bundle> {
+  const { queries, keys } = sides(atlas, example, kind);
+  const base = { example, heads, kind, queries, keys };
+  if (!heads.length) return { ...base, mean: new Float32Array(0), each: [], pooled: null, note: "" };
+  if (!example.full) return { ...base, ...(await stored(atlas, example, heads, example.note || atlas.live_note)) };
+  try {
+    return { ...base, ...(await full(example.full, heads, queries.length * keys.length, signal, progress)) };
+  } catch (problem) {
+    if (signal.aborted || !(problem instanceof Failed) || !example.pooled) throw problem;
+    return { ...base, ...(await stored(atlas, example, heads, problem.message)) };
+  }
+}
+
+async function full(path: string, heads: HeadPlace[], size: number, signal: AbortSignal, progress: (done: number) => void) {
+  const mean = new Float32Array(size);
+  const keep = heads.length * size <= MEMORY;
+  const each: Uint16Array[] = [];
+  let [next, done, since] = [0, 0, 0];
+  const one = async () => {
+    const own = next++;
+    const { layer, head } = heads[own];
+    const map = await fullMap(path.replace("LAYER", String(layer)).replace("HEAD", String(head)), signal);
+    if (map.length !== size) throw new Failed(0, `The map of L${layer}·H${head} has ${many(map.length, "value")}, not ${size}.`, "Reload the page.");
+    addMap(mean, map, 1 / heads.length);
+    if (keep) each[own] = map;
+    progress(++done);
+    since += size;
+    if (since > PAUSE) {
+      since = 0;
+      await moment();
+    }
+    signal.throwIfAborted();
+  };
+  await one(); // the first alone: it makes the server run the model, the others find the result
+  await Promise.all(Array.from({ length: TOGETHER }, async () => {
+    while (next < heads.length) await one();
+  }));
+  return { mean, each, pooled: null, note: "" };
+}
+
+async function stored(atlas: AtlasCard, example: Example, heads: HeadPlace[], note: string) {
+  if (!example.pooled) throw new Failed(0, note || "There are no maps of this example.", atlas.live_note === note ? "" : atlas.live_note);
+  const r = atlas.resolution;
+  const all = await buffer(example.pooled);
+  const mean = new Float32Array(r * r);
+  const each = heads.map(({ layer, head }) => {
+    const first = (layer * atlas.model.heads + head) * r * r;
+    return all.subarray(first, first + r * r);
+  });
+  for (const map of each) addMap(mean, map, 1 / heads.length);
+  return { mean, each, pooled: r, note };
+}
+
+/** The mean map as it is drawn. */
+export const seenMean = (bundle: Bundle, options: Options): Seen =>
+  bundle.pooled
+    ? fromPooled(bundle.mean, bundle.pooled, bundle.queries, bundle.keys)
+    : reduce(bundle.mean, bundle.queries, bundle.keys, options);
+
+/** The map of one of the heads as it is drawn. */
+export function seenOne(bundle: Bundle, at: number, options: Options): Seen {
+  const values = new Float32Array(bundle.each[at].length);
+  addMap(values, bundle.each[at]);
+  return seenMean({ ...bundle, mean: values }, options);
+}

@@ -1,0 +1,140 @@
+// From the maps of heads to the one that is drawn: their mean, without special tokens, by words.
+import type { Token } from "../../lib/api";
+import { bare, tokenUnits, wordUnits, type Unit } from "./tokens";
+
+/** A map to draw: attention (query, key), row by row, with what its rows and columns are. */
+export interface Seen {
+  rows: number;
+  columns: number;
+  values: Float32Array;
+  queries: Unit[];
+  keys: Unit[];
+  same: boolean; // queries and keys are the same tokens
+  empty: number; // rows that had attention on special tokens only
+}
+
+let table: Float32Array | null = null;
+
+/** Attention of each encoded value. */
+export function decoding(): Float32Array {
+  if (!table) {
+    table = new Float32Array(65536);
+    for (let i = 0; i < 65536; i++) table[i] = (i / 65535) ** 2;
+  }
+  return table;
+}
+
+/** Adds an encoded map, `weight` times. */
+export function addMap(sum: Float32Array, encoded: Uint16Array, weight = 1) {
+  const attention = decoding();
+  const size = Math.min(sum.length, encoded.length);
+  for (let i = 0; i < size; i++) sum[i] += weight * attention[encoded[i]];
+}
+
+/** Rows and columns that are kept, each row brought back to its sum of 1. */
+export function keepOnly(values: Float32Array, columns: number, rowsKept: number[], columnsKept: number[]): { values: Float32Array; empty: number } {
+  const out = new Float32Array(rowsKept.length * columnsKept.length);
+  let empty = 0;
+  rowsKept.forEach((row, i) => {
+    let sum = 0;
+    for (const column of columnsKept) sum += values[row * columns + column];
+    if (!(sum > 1e-9)) empty++;
+    else for (let j = 0; j < columnsKept.length; j++) out[i * columnsKept.length + j] = values[row * columns + columnsKept[j]] / sum;
+  });
+  return { values: out, empty };
+}
+
+/** Sum over the keys of a group, mean over its queries: rows keep their sum. */
+export function group(values: Float32Array, columns: number, rows: number[][], keys: number[][]): Float32Array {
+  const out = new Float32Array(rows.length * keys.length);
+  const target = new Int32Array(columns).fill(-1);
+  keys.forEach((members, j) => members.forEach((column) => (target[column] = j)));
+  rows.forEach((members, i) => {
+    const share = 1 / members.length;
+    for (const row of members)
+      for (let column = 0; column < columns; column++)
+        if (target[column] >= 0) out[i * keys.length + target[column]] += share * values[row * columns + column];
+  });
+  return out;
+}
+
+export interface Options {
+  special: boolean; // special tokens are shown
+  words: boolean; // pieces of a word are put together
+}
+
+/** The map as it is drawn. Special tokens go first, so that a word's share is of what is left. */
+export function reduce(values: Float32Array, queries: Token[], keys: Token[], { special, words }: Options): Seen {
+  const same = queries === keys;
+  let [rowUnits, columnUnits] = [tokenUnits(queries), same ? [] : tokenUnits(keys)];
+  if (same) columnUnits = rowUnits;
+  let empty = 0;
+  const plain = (units: Unit[]) => units.flatMap((unit, i) => (unit.special ? [] : [i]));
+  const [rowsKept, columnsKept] = [plain(rowUnits), plain(columnUnits)];
+  if (!special && rowsKept.length && columnsKept.length && rowsKept.length + columnsKept.length < rowUnits.length + columnUnits.length) {
+    ({ values, empty } = keepOnly(values, columnUnits.length, rowsKept, columnsKept));
+    const rest = rowsKept.map((i) => rowUnits[i]);
+    columnUnits = same ? rest : columnsKept.map((i) => columnUnits[i]);
+    rowUnits = rest;
+  }
+  if (words) {
+    const down = wordUnits(rowUnits, queries);
+    const across = same ? down : wordUnits(columnUnits, keys);
+    if (down.units.length < rowUnits.length || across.units.length < columnUnits.length)
+      values = group(values, columnUnits.length, down.parts, across.parts);
+    [rowUnits, columnUnits] = [down.units, across.units];
+  }
+  return { rows: rowUnits.length, columns: columnUnits.length, values, queries: rowUnits, keys: columnUnits, same, empty };
+}
+
+/** Shares of `from` equal cells in `to` equal cells of the same length: [to][…cell, share of the cell]. */
+function overlaps(from: number, to: number): [number, number][][] {
+  return Array.from({ length: to }, (_, i) => {
+    const [low, high] = [(i * from) / to, ((i + 1) * from) / to];
+    const found: [number, number][] = [];
+    for (let j = Math.floor(low); j < Math.min(from, Math.ceil(high - 1e-9)); j++) {
+      const share = Math.min(high, j + 1) - Math.max(low, j);
+      if (share > 1e-9) found.push([j, share]);
+    }
+    return found;
+  });
+}
+
+/** A map in another size: keys are summed, queries averaged, as pooled maps are made; rows keep their sum. */
+export function resample(values: Float32Array, rows: number, columns: number, newRows: number, newColumns: number): Float32Array {
+  const [down, across] = [overlaps(rows, newRows), overlaps(columns, newColumns)];
+  const out = new Float32Array(newRows * newColumns);
+  down.forEach((parts, i) => {
+    const whole = parts.reduce((sum, [, share]) => sum + share, 0);
+    for (const [row, share] of parts)
+      across.forEach((cells, j) => {
+        for (const [column, part] of cells) out[i * newColumns + j] += (share / whole) * part * values[row * columns + column];
+      });
+  });
+  return out;
+}
+
+/** The tokens in each of `bins` equal parts of a text: a token belongs where its middle lies. */
+export function binUnits(tokens: Token[], bins: number): Unit[] {
+  const units = tokenUnits(tokens);
+  if (units.length <= bins) return units;
+  const found: Unit[] = Array.from({ length: bins }, () => ({ text: "", tokens: [], special: true, segment: 0, space: true }));
+  units.forEach((unit, i) => {
+    const bin = found[Math.min(bins - 1, Math.floor(((i + 0.5) * bins) / units.length))];
+    if (!bin.tokens.length) [bin.segment, bin.space] = [unit.segment, unit.space];
+    bin.text += (bin.tokens.length && unit.space && !/^\s/.test(unit.text) ? " " : "") + bare(unit.text);
+    bin.tokens.push(i);
+    bin.special &&= unit.special;
+  });
+  return found;
+}
+
+/** A stored pooled map with the tokens behind its rows and columns; short texts are brought back to their tokens. */
+export function fromPooled(values: Float32Array, r: number, queries: Token[], keys: Token[]): Seen {
+  const same = queries === keys;
+  const down = binUnits(queries, r);
+  const across = same ? down : binUnits(keys, r);
+  const [rows, columns] = [down.length, across.length];
+  const drawn = rows === r && columns === r ? values : resample(values, r, r, rows, columns);
+  return { rows, columns, values: drawn, queries: down, keys: across, same, empty: 0 };
+}

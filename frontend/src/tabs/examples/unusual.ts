@@ -1,0 +1,82 @@
+// Which heads treat an example unlike others: those whose cluster here holds few of their examples.
+import { MISSING } from "../../lib/api";
+
+export const RARE = 0.05; // of a head's examples
+
+/** So few examples that a single one is too large a share for a cluster to be rare; what to say then. */
+export function tooFew(examples: number, what: string): string {
+  if (1 / examples < RARE) return "";
+  return `With ${examples} ${what}${examples === 1 ? "" : "s"} no cluster can hold less than ${Math.round(100 * RARE)}\u202f% of a head’s ${what}s: this needs more than ${Math.round(1 / RARE)}.`;
+}
+
+export interface Unlike {
+  layer: number;
+  head: number;
+  label: number; // as in the column of labels
+  share: number; // of the head's examples that are in this cluster
+  n: number; // examples of the head
+}
+
+/** How often each head has each label. */
+export interface Counts {
+  examples: number;
+  layers: number;
+  heads: number;
+  labels: Uint16Array;
+  codes: number[]; // label of each column of `table`
+  table: Uint32Array; // (head of the grid, code)
+  n: Uint32Array; // maps of each head
+}
+
+export function countLabels(labels: Uint16Array, layers: number, heads: number): Counts {
+  const grid = layers * heads;
+  const examples = Math.floor(labels.length / grid);
+  const code = new Int32Array(65536).fill(-1);
+  const codes: number[] = [];
+  for (let i = 0; i < labels.length; i++)
+    if (code[labels[i]] < 0 && labels[i] !== MISSING) {
+      code[labels[i]] = codes.length;
+      codes.push(labels[i]);
+    }
+  const table = new Uint32Array(grid * codes.length);
+  const n = new Uint32Array(grid);
+  for (let example = 0, at = 0; example < examples; example++)
+    for (let place = 0; place < grid; place++, at++) {
+      const own = code[labels[at]];
+      if (own < 0) continue;
+      table[place * codes.length + own]++;
+      n[place]++;
+    }
+  return { examples, layers, heads, labels, codes, table, n };
+}
+
+/** For each example, the number of heads that treat it unlike others. */
+export function unlikeCounts({ examples, labels, codes, table, n }: Counts, rare = RARE): Uint16Array {
+  const grid = n.length;
+  const code = new Int32Array(65536).fill(-1);
+  codes.forEach((label, i) => (code[label] = i));
+  const is = new Uint8Array(table.length);
+  for (let i = 0; i < table.length; i++) is[i] = table[i] < rare * n[Math.floor(i / codes.length)] ? 1 : 0;
+  const found = new Uint16Array(examples);
+  for (let example = 0, at = 0; example < examples; example++)
+    for (let place = 0; place < grid; place++, at++) {
+      const own = code[labels[at]];
+      if (own >= 0) found[example] += is[place * codes.length + own];
+    }
+  return found;
+}
+
+/** The heads that treat an example unlike others, the rarest first. */
+export function unlike(counts: Counts, example: number, rare = RARE): Unlike[] {
+  const { heads, labels, codes, table, n } = counts;
+  const found: Unlike[] = [];
+  if (example < 0 || example >= counts.examples) return found;
+  for (let place = 0; place < n.length; place++) {
+    const label = labels[example * n.length + place];
+    const own = codes.indexOf(label);
+    if (own < 0) continue;
+    const share = table[place * codes.length + own] / n[place];
+    if (share < rare) found.push({ layer: Math.floor(place / heads), head: place % heads, label, share, n: n[place] });
+  }
+  return found.sort((a, b) => a.share - b.share || a.layer - b.layer || a.head - b.head);
+}

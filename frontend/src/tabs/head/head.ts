@@ -1,0 +1,133 @@
+// One head among all: how unusual it is, its clusters over the data, and the way to the next head.
+import type { HeadRow, LayerCard } from "../../lib/api";
+import { MISSING, UNKNOWN } from "../../lib/api";
+import { clusterOf } from "../../lib/clustering";
+import type { HeadPlace } from "../../lib/selection.svelte";
+
+export type Group = "position" | "tokens" | "shape";
+
+export function groupOf(statistic: string): Group {
+  if (/^(special:|punctuation|same_token|induction|sep_to_sep|rest_to_sep)/.test(statistic)) return "tokens";
+  return /^(entropy|largest|position_deviation)/.test(statistic) ? "shape" : "position";
+}
+
+export interface Unusual {
+  statistic: number;
+  value: number;
+  deviation: number | null;
+  others: number; // mean of all other heads
+  away: number; // from it, in standard deviations of the other heads
+}
+
+/** Statistics of a head, the most unusual first. */
+export function unusual(rows: HeadRow[], own: HeadRow): Unusual[] {
+  const found: Unusual[] = [];
+  own.mean.forEach((value, statistic) => {
+    if (value === null) return;
+    let [count, sum, squares] = [0, 0, 0];
+    for (const row of rows) {
+      const other = row.mean[statistic];
+      if (row === own || other === null) continue;
+      count++;
+      sum += other - value; // from the own value, so that squares keep their digits
+      squares += (other - value) ** 2;
+    }
+    const gap = count ? -sum / count : 0;
+    const spread = count ? Math.sqrt(Math.max(0, squares / count - gap ** 2)) : 0;
+    const away = Math.abs(gap) < 1e-9 ? 0 : spread > 1e-9 ? gap / spread : Math.sign(gap) * 99;
+    found.push({ statistic, value, deviation: own.deviation[statistic], others: value - gap, away });
+  });
+  return found.sort((a, b) => Math.abs(b.away) - Math.abs(a.away) || a.statistic - b.statistic);
+}
+
+export const exists = (layers: LayerCard[], place: HeadPlace) => place.head >= 0 && place.head < (layers[place.layer]?.heads ?? 0);
+
+/** The head an arrow leads to: across in reading order, up and down to the same head of the next layer that has it. */
+export function walk(layers: LayerCard[], from: HeadPlace, key: string): HeadPlace | null {
+  const across = { ArrowLeft: -1, ArrowRight: 1 }[key];
+  const along = { ArrowUp: -1, ArrowDown: 1 }[key];
+  if (across) {
+    let { layer, head } = { ...from, head: from.head + across };
+    while (layer >= 0 && layer < layers.length && !exists(layers, { layer, head })) {
+      layer += across;
+      head = across > 0 ? 0 : (layers[layer]?.heads ?? 0) - 1;
+    }
+    return exists(layers, { layer, head }) ? { layer, head } : null;
+  }
+  if (along)
+    for (let layer = from.layer + along; layer >= 0 && layer < layers.length; layer += along)
+      if (exists(layers, { layer, head: from.head })) return { layer, head: from.head };
+  return null;
+}
+
+/** Heads that share keys and values with a head, itself left out. */
+export function sharing(layers: LayerCard[], place: HeadPlace): HeadPlace[] {
+  const { heads, key_heads } = layers[place.layer];
+  if (!key_heads || key_heads >= heads) return [];
+  const size = heads / key_heads;
+  const group = Math.floor(place.head / size);
+  return Array.from({ length: heads }, (_, head) => ({ layer: place.layer, head })).filter(
+    ({ head }) => head !== place.head && Math.floor(head / size) === group,
+  );
+}
+
+/** Every `slots`-th value of a column, from `slot` on: one head over all examples. */
+export function ofHead(column: Uint16Array, slots: number, slot: number): Uint16Array {
+  const found = new Uint16Array(Math.floor(column.length / slots));
+  for (let example = 0; example < found.length; example++) found[example] = column[example * slots + slot];
+  return found;
+}
+
+/** How many examples are in each cluster, the most first, noise last. */
+export function tally(labels: Uint16Array): { cluster: number; maps: number }[] {
+  const counts = new Map<number, number>();
+  for (const label of labels) if (label !== MISSING) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return [...counts]
+    .map(([label, maps]) => ({ cluster: clusterOf(label)!, maps }))
+    .sort((a, b) => Number(a.cluster < 0) - Number(b.cluster < 0) || b.maps - a.maps || a.cluster - b.cluster);
+}
+
+export interface Case {
+  example: number;
+  cluster: number;
+  distance: number | null; // as encoded
+}
+
+/**
+ * Examples on which a head does what it mostly does, and others.
+ *
+ * Typical ones are the nearest to the centre of its main cluster; unusual ones lie in other clusters, the rarest
+ * first, then come those of the main cluster that are farthest from its centre.
+ */
+export function cases(labels: Uint16Array, distances: Uint16Array | null, main: number, most: number): { typical: Case[]; unusual: Case[] } {
+  const size = new Map(tally(labels).map(({ cluster, maps }) => [cluster, maps]));
+  const near = first<Case>(most, (a, b) => (a.distance ?? UNKNOWN) - (b.distance ?? UNKNOWN));
+  const far = first<Case>(2 * most, (a, b) => (b.distance ?? -1) - (a.distance ?? -1)); // some of them may be typical
+  const other = first<Case>(most, (a, b) => size.get(a.cluster)! - size.get(b.cluster)! || a.cluster - b.cluster || (b.distance ?? 0) - (a.distance ?? 0));
+  for (let example = 0; example < labels.length; example++) {
+    const cluster = clusterOf(labels[example]);
+    if (cluster === null) continue;
+    const distance = distances && distances[example] !== UNKNOWN ? distances[example] : null;
+    const one = { example, cluster, distance };
+    if (cluster !== main) other.add(one);
+    else {
+      near.add(one);
+      if (distance !== null) far.add(one);
+    }
+  }
+  const typical = new Set(near.found.map((one) => one.example));
+  return { typical: near.found, unusual: [...other.found, ...far.found.filter((one) => !typical.has(one.example))].slice(0, most) };
+}
+
+/** The first few in an order, without sorting all; equals stay as they come. */
+function first<T>(most: number, order: (a: T, b: T) => number) {
+  const found: T[] = [];
+  const add = (one: T) => {
+    if (found.length === most && order(one, found[most - 1]) >= 0) return;
+    let place = found.length;
+    while (place > 0 && order(one, found[place - 1]) < 0) place--;
+    found.splice(place, 0, one);
+    if (found.length > most) found.pop();
+  };
+  return { found, add };
+}

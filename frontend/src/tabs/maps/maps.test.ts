@@ -1,0 +1,205 @@
+import { describe, expect, it } from "vitest";
+import { DIMMED, NORMAL, SELECTED } from "../../points/marks";
+import { amounted, categorical, coloured, expanded, positional, ranged, tally } from "./coding";
+import { contrast } from "./contrast";
+import { picked, readNumbers, states, toggled } from "./picking";
+import { existing, indexOf, ofExample, ofHead, placeOf, withValue, type Shape } from "./places";
+import { inputs, mapSentence, origin, patterns, ratio, sources } from "./sentence";
+import { factorsOf, foremost, spread } from "./spread";
+import { drawn, middle, middles, nearest } from "./typical";
+
+const shape: Shape = { examples: 50, layers: 4, heads: 3 };
+const N = 600;
+let seed = 7;
+const random = () => ((seed = (seed * 48271) % 2147483647) / 2147483647);
+const whole = (below: number) => Math.floor(random() * below);
+const positions = Uint16Array.from({ length: 2 * N }, () => whole(65535));
+for (let e = 0; e < shape.examples; e++) positions[2 * indexOf(shape, { example: e, layer: 1, head: 2 })] = 65535; // layer 1 has two heads
+const exists = existing(positions);
+const all = Array.from(exists.keys()).filter((i) => exists[i]);
+const labels = Uint16Array.from({ length: N }, (_, i) => (exists[i] ? (i % 7 === 0 ? 65535 : i % 5) : 65534));
+
+describe("places", () => {
+  it("are numbered example by example", () => {
+    for (const i of [0, 1, 17, 599]) expect(indexOf(shape, placeOf(shape, i))).toBe(i);
+    expect(placeOf(shape, 12 * 3 + 2 * 3 + 1)).toEqual({ example: 3, layer: 2, head: 1 });
+    expect([...ofHead(shape, { layer: 2, head: 1 })].every((i) => placeOf(shape, i).layer === 2 && placeOf(shape, i).head === 1)).toBe(true);
+    expect([...ofExample(shape, 4)]).toEqual(Array.from({ length: 12 }, (_, k) => 48 + k));
+    expect([...withValue(labels, 65535)]).toEqual([...labels.keys()].filter((i) => labels[i] === 65535));
+  });
+});
+
+describe("coding", () => {
+  it("counts categories of maps that exist, noise last", () => {
+    const coded = categorical(labels, "map", (n) => `c${n}`, shape, exists);
+    for (const one of coded.categories!) {
+      const label = one.number < 0 ? 65535 : one.number;
+      expect(one.count).toBe(all.filter((i) => labels[i] === label).length);
+    }
+    expect(coded.categories!.at(-1)!.number).toBe(-1);
+    expect(coded.categories!.reduce((sum, one) => sum + one.count, 0)).toBe(all.length);
+  });
+  it("spreads values of examples over their maps", () => {
+    const codes = Uint16Array.from({ length: 50 }, (_, e) => (e === 3 ? 65535 : e % 3));
+    const coded = categorical(codes, "example", String, shape, exists);
+    const keys = expanded(coded, shape);
+    for (const i of all) expect(keys[i]).toBe(codes[placeOf(shape, i).example] === 65535 ? 3 : codes[placeOf(shape, i).example]);
+    const some = Uint32Array.from(all.filter((_, k) => k % 3 === 0));
+    const counts = tally(coded, shape, exists, some);
+    expect([...counts]).toEqual([0, 1, 2, 3].map((key) => [...some].filter((i) => keys[i] === key).length));
+  });
+  it("knows layers and heads", () => {
+    const layer = positional("layer", String, shape, exists);
+    const head = positional("head", String, shape, exists);
+    for (let i = 0; i < N; i++) expect([layer.keys[i], head.keys[i]]).toEqual([placeOf(shape, i).layer, placeOf(shape, i).head]);
+    expect(layer.categories!.map((one) => one.count)).toEqual([150, 100, 150, 150]);
+  });
+  it("lays a scale over nearly all amounts and keeps the unknown apart", () => {
+    const values = Uint16Array.from({ length: N }, (_, i) => (i === 5 ? 65535 : i === 0 ? 60000 : 1000 + i));
+    const coded = amounted(values, { level: "map", low: 0, high: 65534 }, shape, new Uint8Array(N).fill(1));
+    expect(coded.amounts).toMatchObject({ cutHigh: true, unknown: 1 });
+    expect(coded.amounts!.high).toBeLessThan(1600);
+    expect(coded.keys[5]).toBe(255);
+    expect(coded.keys[0]).toBe(254);
+    expect(coded.keys[300]).toBeGreaterThan(coded.keys[100]);
+  });
+  it("holds an amount that never changes, and one that is never known", () => {
+    const card = { level: "map" as const, low: 2, high: 2 };
+    expect(amounted(new Uint16Array(N), card, shape, exists).amounts).toMatchObject({ low: 2, high: 2 });
+    expect(amounted(new Uint16Array(N).fill(65535), card, shape, exists).amounts!.unknown).toBe(all.length);
+  });
+  it("makes ranges that hold every example", () => {
+    const lengths = Array.from({ length: 50 }, (_, e) => (e < 2 ? null : 10 + e));
+    const coded = ranged(lengths, shape, exists, String);
+    expect(coded.categories!.map((one) => one.name)).toEqual(["12 – 23", "24 – 35", "36 – 47", "48 – 59", "unknown"]);
+    expect(coded.categories!.reduce((sum, one) => sum + one.count, 0)).toBe(all.length);
+    expect(ranged(new Array(50).fill(8), shape, exists, String).categories!.map((one) => one.name)).toEqual(["8"]);
+  });
+  it("gives every key a colour, and later tens a mark", () => {
+    const coded = categorical(Uint16Array.from({ length: N }, (_, i) => i % 24), "map", String, shape, new Uint8Array(N).fill(1));
+    const { lut, marks } = coloured(coded, "light");
+    expect(lut.length).toBe(4 * coded.size);
+    expect([marks[3], marks[13], marks[23]]).toEqual([0, 1, 2]);
+    expect([...lut.subarray(12, 15)]).toEqual([...lut.subarray(52, 55)]);
+  });
+});
+
+describe("picking", () => {
+  it("narrows by lasso, examples and categories together", () => {
+    const inside = Uint32Array.from(all.filter((i) => i % 2));
+    const examples = Uint8Array.from({ length: 50 }, (_, e) => e % 3 && 1);
+    const keys = Uint16Array.from({ length: N }, (_, i) => i % 4);
+    const chosen = Uint8Array.from([0, 1, 0, 1]);
+    const slow = all.filter((i) => i % 2 && examples[placeOf(shape, i).example] && chosen[keys[i]]);
+    expect([...picked(shape, exists, { inside, examples, keys, chosen })]).toEqual(slow);
+    expect([...picked(shape, exists, { inside: null, examples: null, keys: null, chosen: null })]).toEqual(all);
+  });
+  it("dims what is not meant", () => {
+    expect(states(4, null, null)).toBeNull();
+    expect([...states(4, Uint32Array.of(1, 2), Uint32Array.of(2, 3), true)!]).toEqual([DIMMED, NORMAL, SELECTED, DIMMED]);
+    expect([...states(4, Uint32Array.of(1), Uint32Array.of(3))!]).toEqual([DIMMED, NORMAL, DIMMED, SELECTED]);
+  });
+  it("reads and writes what is ticked", () => {
+    expect(readNumbers("3,x,-1,")).toEqual([3, -1]);
+    expect([toggled([3], -1), toggled([3], 3)]).toEqual(["-1,3", null]);
+  });
+});
+
+describe("typical maps", () => {
+  const distance = (i: number, [x, y]: number[]) => (positions[2 * i] - x) ** 2 + (positions[2 * i + 1] - y) ** 2;
+  it("are those nearest to the median", () => {
+    const some = Uint32Array.from(all.filter((i) => i % 3 === 0));
+    const at = middle(positions, some);
+    const sorted = [...some].map((i) => positions[2 * i]).sort((a, b) => a - b);
+    expect(at[0]).toBe(sorted[Math.ceil(sorted.length / 2) - 1]);
+    const slow = [...some].sort((a, b) => distance(a, at) - distance(b, at)).slice(0, 6);
+    expect(nearest(positions, some, at, 6)).toEqual(slow);
+    expect(nearest(positions, null, at, 3, slow[0])).not.toContain(slow[0]);
+  });
+  it("stand for their cluster", () => {
+    const coded = categorical(labels, "map", String, shape, exists);
+    middles(positions, coded.keys, coded.size).forEach((at, key) => {
+      const own = all.filter((i) => coded.keys[i] === key);
+      expect(own.some((i) => positions[2 * i] === at![0] && positions[2 * i + 1] === at![1])).toBe(true);
+    });
+  });
+  it("by chance are the same every time, and each once", () => {
+    const some = Uint32Array.from(all);
+    expect(drawn(some, 4)).toEqual(drawn(some, 4));
+    expect(new Set(drawn(some, 9)).size).toBe(9);
+    expect(drawn(Uint32Array.of(1, 2), 4, [1])).toEqual([2]);
+  });
+});
+
+describe("contrast", () => {
+  it("agrees with plain means and the pooled deviation", () => {
+    const values = Uint16Array.from({ length: N }, (_, i) => (i % 11 === 0 ? 65535 : whole(65535)));
+    const some = Uint32Array.from(all.filter((i) => i % 4 === 0));
+    const card = { low: -2, high: 3 };
+    const amountOf = (i: number) => -2 + (5 * values[i]) / 65534;
+    const groups = [true, false].map((inner) => [...values.keys()].filter((i) => values[i] !== 65535 && some.includes(i) === inner).map(amountOf));
+    const means = groups.map((group) => group.reduce((sum, one) => sum + one, 0) / group.length);
+    const squares = groups.map((group, g) => group.reduce((sum, one) => sum + (one - means[g]) ** 2, 0));
+    const deviation = Math.sqrt((squares[0] + squares[1]) / (groups[0].length + groups[1].length - 2));
+    const found = contrast(values, some, card);
+    expect(found.inside).toBeCloseTo(means[0], 9);
+    expect(found.outside).toBeCloseTo(means[1], 9);
+    expect(found.difference).toBeCloseTo((means[0] - means[1]) / deviation, 9);
+    expect([found.nInside, found.nOutside]).toEqual(groups.map((group) => group.length));
+  });
+  it("is silent where nothing can be said", () => {
+    expect(contrast(new Uint16Array(N).fill(9), Uint32Array.of(1), { low: 0, high: 1 }).difference).toBeNull();
+    expect(contrast(new Uint16Array(N).fill(65535), Uint32Array.of(1), { low: 0, high: 1 }).inside).toBeNull();
+  });
+});
+
+describe("spread", () => {
+  const coded = categorical(labels, "map", (n) => `c${n}`, shape, exists);
+  it("has shares of the set and of the whole that add up", () => {
+    const rows = spread(coded, shape, exists, Uint32Array.from(all.filter((i) => labels[i] === 2)));
+    expect(rows.reduce((sum, row) => sum + row.whole, 0)).toBeCloseTo(1);
+    expect(rows.find((row) => row.number === 2)!.share).toBe(1);
+    expect(foremost(rows, false, 3).map((row) => row.number)).toEqual([2]);
+  });
+  it("takes lengths and columns of the dataset", () => {
+    const card = { level: "example", group: "examples", unit: "", low: 0, high: 1, path: "", encoding: "code" } as const;
+    const examples = {
+      id: [], excerpt: [], n_target: [], window: [], windows: [], n_tokens: Array.from({ length: 50 }, (_, e) => e),
+      columns: { topic: Array.from({ length: 50 }, (_, e) => (e ? ["a", "b"][e % 2] : null)) },
+    };
+    const factors = factorsOf(
+      [
+        { ...card, name: "example.n_tokens", label: "number of tokens", kind: "number", unit: "tokens", categories: [] },
+        { ...card, name: "example.topic", label: "topic", kind: "category", categories: ["a", "b"] },
+      ],
+      examples, shape, exists,
+    );
+    expect(factors.map((one) => one.label)).toEqual(["Length, tokens", "topic"]);
+    expect(factors[1].coded.categories!.map((one) => one.name)).toEqual(["b", "a", "unknown"]);
+  });
+});
+
+describe("sentences", () => {
+  const from = (keep: (place: { example: number; layer: number; head: number }) => boolean) =>
+    sources(shape, Uint32Array.from(all.filter((i) => keep(placeOf(shape, i)))));
+  const lengths = Array.from({ length: 50 }, (_, e) => 10 + e);
+  it("say where maps come from", () => {
+    expect(origin(shape, from(({ layer, head }) => layer === 2 && head === 1))).toBe("all from L2·H1");
+    expect(origin(shape, from(({ layer }) => layer > 1))).toBe("all from layers 2 and 3");
+    expect(origin(shape, from(() => true))).toBe("from 11 heads of all layers");
+  });
+  it("say on what they were seen", () => {
+    expect(inputs(from(() => true), lengths, "text")).toBe("on texts of every length");
+    expect(inputs(from(({ example }) => example === 9), lengths, "text")).toBe("all on text 9");
+    expect(inputs(from(({ example }) => example > 40), lengths, "text")).toBe("all on texts of more than 43 tokens");
+    expect(inputs(from(() => true), new Array(50).fill(197), "image")).toBe("on 50 images");
+  });
+  it("name the patterns", () => {
+    expect(patterns([{ name: "far, broad", share: 0.3, whole: 0.9 }, { name: "itself", share: 0.5, whole: 0.1 }])).toBe("50\u202f% “itself” and 30\u202f% “far, broad”");
+    expect(patterns([{ name: "a", share: 0.55, whole: 0.5 }, { name: "b", share: 0.45, whole: 0.5 }])).toBe("the same mix of patterns as in all maps");
+    expect(mapSentence("L0·H2 on text 7", "itself", { maps: 20, same: 19, heads: 3 })).toBe(
+      "L0·H2 on text 7 is “itself”: 19 of its 20 nearest maps are too, from 3 heads.",
+    );
+    expect([ratio(0.9964), ratio(1), ratio(0.83)]).toEqual(["> 0.99", "1.00", "0.83"]);
+  });
+});

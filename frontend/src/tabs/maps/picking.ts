@@ -1,0 +1,41 @@
+// Which maps are looked at: those inside the lasso, on the texts that were searched for, in the chosen categories. Each
+// narrows what the others leave.
+import { DIMMED, NORMAL, SELECTED } from "../../points/marks";
+import type { Shape } from "./places";
+
+export interface Narrowing {
+  inside: Uint32Array | null; // the maps in the lasso
+  examples: Uint8Array | null; // 1 for each example that matches
+  keys: Uint16Array | null; // of each map, and 1 for each key that is chosen
+  chosen: Uint8Array | null;
+}
+
+export function picked(shape: Shape, exists: Uint8Array, { inside, examples, keys, chosen }: Narrowing): Uint32Array {
+  const each = shape.layers * shape.heads;
+  const total = inside?.length ?? exists.length;
+  const found = new Uint32Array(total);
+  let count = 0;
+  for (let k = 0; k < total; k++) {
+    const i = inside ? inside[k] : k;
+    if (!exists[i] || (examples && !examples[Math.floor(i / each)]) || (keys && chosen && !chosen[keys[i]])) continue;
+    found[count++] = i;
+  }
+  return found.slice(0, count);
+}
+
+/** How each map is drawn: `base` as usual and the rest dimmed (null: all as usual), `front` larger and above. */
+export function states(total: number, base: Uint32Array | null, front: Uint32Array | null, within = false): Uint8Array | null {
+  if (base === null && front === null) return null;
+  const out = new Uint8Array(total).fill(base === null ? NORMAL : DIMMED);
+  if (base) for (let k = 0; k < base.length; k++) out[base[k]] = NORMAL;
+  if (front) for (let k = 0; k < front.length; k++) if (!within || out[front[k]] === NORMAL) out[front[k]] = SELECTED;
+  return out;
+}
+
+/** `3,4,-1` as numbers. */
+export const readNumbers = (text: string | undefined): number[] =>
+  (text ?? "").split(",").filter((part) => /^-?\d{1,6}$/.test(part)).map(Number);
+
+/** One more or one less. */
+export const toggled = (numbers: number[], one: number): string | null =>
+  (numbers.includes(one) ? numbers.filter((other) => other !== one) : [...numbers, one].sort((a, b) => a - b)).join(",") || null;

@@ -1,0 +1,79 @@
+// Typical maps of a set, and the middles of clusters, by their places in the plane.
+import { NO_MAP } from "../../points/marks";
+
+const BINS = 1024; // for the medians of clusters: near enough to find a map
+
+/** The median of both coordinates. */
+export function middle(positions: Uint16Array, some: Uint32Array): [number, number] {
+  return [0, 1].map((axis) => {
+    const counts = new Uint32Array(65536);
+    for (let k = 0; k < some.length; k++) counts[positions[2 * some[k] + axis]]++;
+    return halfway(counts, 0, 65536, some.length);
+  }) as [number, number];
+}
+
+function halfway(counts: Uint32Array, first: number, length: number, total: number): number {
+  let sum = 0;
+  for (let k = 0; k < length; k++) if ((sum += counts[first + k]) * 2 >= total && sum > 0) return k;
+  return 0;
+}
+
+/** Where each key's name is written: at the map nearest to the median, since a cluster of several islands has its median in
+ *  the sea between them; null where there are no maps. */
+export function middles(positions: Uint16Array, keys: Uint16Array, size: number): ([number, number] | null)[] {
+  const [across, up] = [new Uint32Array(size * BINS), new Uint32Array(size * BINS)];
+  const totals = new Uint32Array(size);
+  for (let i = 0; i < keys.length; i++) {
+    if (positions[2 * i] === NO_MAP) continue;
+    const first = keys[i] * BINS;
+    totals[keys[i]]++;
+    across[first + (positions[2 * i] >> 6)]++;
+    up[first + (positions[2 * i + 1] >> 6)]++;
+  }
+  const aim = (counts: Uint32Array) => Float64Array.from(totals, (total, key) => 64 * halfway(counts, key * BINS, BINS, total) + 32);
+  const [x, y] = [aim(across), aim(up)];
+  const far = new Float64Array(size).fill(Infinity);
+  const best = new Int32Array(size).fill(-1);
+  for (let i = 0; i < keys.length; i++) {
+    if (positions[2 * i] === NO_MAP) continue;
+    const key = keys[i];
+    const dx = positions[2 * i] - x[key];
+    const dy = positions[2 * i + 1] - y[key];
+    const own = dx * dx + dy * dy;
+    if (own >= far[key]) continue;
+    far[key] = own;
+    best[key] = i;
+  }
+  return Array.from(best, (i) => (i < 0 ? null : [positions[2 * i], positions[2 * i + 1]]));
+}
+
+/** The maps nearest to a place, the nearest first. */
+export function nearest(positions: Uint16Array, some: Uint32Array | null, [x, y]: [number, number], most: number, except = -1): number[] {
+  const best: { index: number; far: number }[] = [];
+  const total = some?.length ?? positions.length >> 1;
+  for (let k = 0; k < total; k++) {
+    const index = some ? some[k] : k;
+    if (index === except || positions[2 * index] === NO_MAP) continue;
+    const far = (positions[2 * index] - x) ** 2 + (positions[2 * index + 1] - y) ** 2;
+    if (best.length === most && far >= best[most - 1].far) continue;
+    let at = best.length;
+    while (at > 0 && best[at - 1].far > far) at--;
+    best.splice(at, 0, { index, far });
+    if (best.length > most) best.pop();
+  }
+  return best.map((one) => one.index);
+}
+
+/** Some of a list by chance, the same every time, none of them in `except`. */
+export function drawn(some: Uint32Array, most: number, except: number[] = []): number[] {
+  const found: number[] = [];
+  let seed = some.length;
+  for (let tries = 0; tries < 8 * most && found.length < most && some.length; tries++) {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    const index = some[Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * some.length)];
+    if (!found.includes(index) && !except.includes(index)) found.push(index);
+  }
+  return found;
+}

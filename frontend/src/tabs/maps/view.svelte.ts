@@ -1,0 +1,216 @@
+// Everything the tab derives from the address and the atlas: what is asked for, how it is coloured, what is picked.
+import { buffer, get, type AtlasCard, type ColumnCard } from "../../lib/api";
+import { clusterNames, clusterOf, currentClustering } from "../../lib/clustering";
+import { resource } from "../../lib/resource.svelte";
+import { route } from "../../lib/route.svelte";
+import { matches } from "../../lib/search";
+import { selection } from "../../lib/selection.svelte";
+import { look } from "../../lib/theme.svelte";
+import { amount, kindWord } from "../../lib/words";
+import { gridOf } from "../../points/pick";
+import { readPolygon } from "../../points/polygon";
+import { amounted, categorical, coloured, decoded, expanded, positional, type Coded } from "./coding";
+import { picked, readNumbers, states } from "./picking";
+import { existing, indexOf, ofExample, ofHead, shapeOf, thatExist, withValue } from "./places";
+import { sources } from "./sentence";
+import { factorsOf } from "./spread";
+
+/** What the colours stand for. */
+export interface Meaning {
+  name: string; // in the address
+  label: string;
+  group: string;
+  card: ColumnCard | null; // null: layer or head
+}
+
+/** A set of maps that the side describes, and why it is one. */
+export interface Described {
+  maps: Uint32Array;
+  by: "pick" | "head" | "cluster" | "example";
+}
+
+const NONE = new Uint16Array(0);
+const BLANK: Coded = { level: "map", keys: NONE, size: 1, categories: null, amounts: null, ordered: false }; // all grey
+const GROUPS: Record<ColumnCard["group"], string> = { clusters: "Clusters", statistics: "Statistics", projection: "Projection", examples: "" };
+
+export class MapsView {
+  readonly #atlas: () => AtlasCard;
+  constructor(atlas: () => AtlasCard) {
+    this.#atlas = atlas;
+  }
+  get atlas() {
+    return this.#atlas();
+  }
+
+  // — what is asked for
+  readonly shape = $derived.by(() => shapeOf(this.atlas));
+  readonly of = $derived.by(() => currentClustering(this.atlas));
+  readonly projection = $derived.by(() => {
+    const all = this.atlas.projections;
+    const best = [...all].sort((a, b) => (b.trustworthiness ?? 0) - (a.trustworthiness ?? 0))[0];
+    return all.find((one) => one.name === route.params.projection) ?? best ?? null;
+  });
+  readonly meanings = $derived.by((): Meaning[] => {
+    const cards = this.atlas.columns.map((card) => {
+      const group = card.group === "examples" ? (this.atlas.data.modality === "text" ? "Texts" : "Images") : GROUPS[card.group];
+      return { name: card.name, label: card.label, group, card };
+    });
+    const places = [["layer", "Layer"], ["head", "Head within the layer"]].map(([name, label]) => ({ name, label, group: "Place", card: null }));
+    return [...cards.filter((one) => one.group === "Clusters"), ...places, ...cards.filter((one) => one.group !== "Clusters")];
+  });
+  readonly meaning = $derived.by(() => {
+    const find = (name: string | undefined) => this.meanings.find((one) => one.name === name);
+    return find(route.params.colour) ?? find(`cluster.${this.of}`) ?? find("layer")!;
+  });
+
+  readonly #places = resource(() => (this.projection ? buffer(this.projection.path) : null));
+  readonly #column = resource(() => {
+    const { card } = this.meaning;
+    return card && buffer(card.path).then((values) => ({ card, values }));
+  });
+  readonly #clusters = resource(() =>
+    this.of === null ? null : get.clusters(this.of).then(async (found) => ({ found, labels: await buffer(found.labels) })),
+  );
+  readonly #examples = resource(() => get.examples());
+  readonly #found = resource(() => {
+    const q = (route.params.q ?? "").trim();
+    if (!q) return null;
+    // images have no texts: their ids are searched
+    return Promise.all([get.examples(), get.texts().catch(() => ({ text: [] }))]).then(([{ id }, { text }]) => matches(q, id, text));
+  });
+
+  get error() {
+    return this.#places.error ?? this.#column.error ?? this.#clusters.error ?? this.#examples.error ?? this.#found.error;
+  }
+  get examples() {
+    return this.#examples.value;
+  }
+  get clusters() {
+    return this.#clusters.value?.found.clusters ?? [];
+  }
+  get labels() {
+    return this.#clusters.value?.labels ?? null;
+  }
+  readonly positions = $derived.by(() => this.#places.value ?? NONE);
+  readonly exists = $derived.by(() => existing(this.positions));
+  readonly everyMap = $derived.by(() => picked(this.shape, this.exists, { inside: null, examples: null, keys: null, chosen: null }));
+  readonly total = $derived.by(() => this.everyMap.length);
+  readonly names = $derived.by(() => clusterNames(this.clusters));
+
+  // — colours
+  readonly coded = $derived.by((): Coded | null => {
+    const { meaning, shape, exists } = this;
+    if (!exists.length) return null;
+    if (meaning.card === null) return meaning.name === "layer" ? this.layers : this.place("head");
+    const column = this.#column.value;
+    if (!column) return null;
+    const { card, values } = column;
+    if (card.encoding === "amount") return amounted(values, card, shape, exists);
+    const noise = card.encoding === "label" ? "noise" : "unknown";
+    return categorical(values, card.level, (n) => (n < 0 ? noise : card.categories[n] ?? `cluster ${n}`), shape, exists);
+  });
+  /** What the colours stand for at this moment: until a column has come, those before it stay. */
+  readonly shown = $derived.by(() => {
+    const card = this.#column.value?.card;
+    return this.meaning.card === null ? this.meaning : (this.meanings.find((one) => card && one.card === card) ?? this.meaning);
+  });
+  readonly keys = $derived.by(() => (this.coded ? expanded(this.coded, this.shape) : new Uint16Array(this.exists.length)));
+  readonly paint = $derived.by(() => coloured(this.coded ?? BLANK, look.now));
+  /** The clusters of the clustering that is shown, whatever the colours stand for. */
+  readonly patterns = $derived.by(() =>
+    this.labels && this.exists.length
+      ? categorical(this.labels, "map", (n) => this.names.get(n) ?? (n < 0 ? "noise" : `cluster ${n}`), this.shape, this.exists)
+      : null,
+  );
+  /** Lengths and the dataset's own columns, by which examples differ. */
+  readonly factors = $derived.by(() =>
+    this.examples && this.exists.length ? factorsOf(this.atlas.columns, this.examples, this.shape, this.exists) : [],
+  );
+  readonly layers = $derived.by(() => this.place("layer"));
+  readonly totals = $derived.by(() => sources(this.shape, this.everyMap));
+  place(what: "layer" | "head"): Coded {
+    const { layers } = this.atlas.model;
+    const kinds = new Set(layers.map((layer) => layer.kind)).size > 1;
+    const name = (n: number) => (what === "head" ? `Head ${n}` : `Layer ${n}${kinds ? `, ${kindWord[layers[n].kind]}` : ""}`);
+    return positional(what, name, this.shape, this.exists);
+  }
+
+  /** The value that a map is coloured by, in words. */
+  valueOf(index: number): string {
+    const column = this.#column.value;
+    const { shown, coded, keys } = this;
+    if (!coded) return "";
+    if (coded.categories) return coded.categories.find((one) => one.key === keys[index])?.name ?? "";
+    if (!column || column.card !== shown.card) return "";
+    const at = column.card.level === "map" ? index : Math.floor(index / (this.shape.layers * this.shape.heads));
+    return column.values[at] === 65535 ? "unknown" : amount(decoded(column.values[at], column.card));
+  }
+
+  /** The name of a map's cluster. */
+  nameOf(index: number): string {
+    const cluster = this.labels ? clusterOf(this.labels[index]) : null;
+    return cluster === null ? "" : (this.names.get(cluster) ?? (cluster < 0 ? "noise" : `cluster ${cluster}`));
+  }
+
+  // — what is picked
+  readonly lasso = $derived.by(() => readPolygon(route.params.lasso));
+  readonly only = $derived.by(() => (this.coded?.categories ? readNumbers(route.params.only) : []));
+  readonly found = $derived.by(() => (route.params.q?.trim() ? (this.#found.value ?? []) : null));
+  readonly searching = $derived.by(() => this.#found.loading);
+  readonly #inside = $derived.by(() => (this.lasso && this.exists.length ? gridOf(this.positions).inside(this.lasso) : null));
+  readonly pick = $derived.by((): Uint32Array | null => {
+    const { found, only, coded, shape, exists, keys } = this;
+    const inside = this.#inside;
+    if (!exists.length || (!inside && !found && !only.length)) return null;
+    const flagged = (size: number, numbers: Iterable<number>) => {
+      const flags = new Uint8Array(size);
+      for (const n of numbers) flags[n] = 1;
+      return flags;
+    };
+    const chosen = coded?.categories?.filter((one) => only.includes(one.number)).map((one) => one.key) ?? [];
+    return picked(shape, exists, {
+      inside, examples: found && flagged(shape.examples, found),
+      keys: only.length ? keys : null, chosen: only.length && coded ? flagged(coded.size, chosen) : null,
+    });
+  });
+
+  // — what is selected
+  readonly head = $derived.by(() => {
+    const place = selection.head;
+    return place && place.head < (this.atlas.model.layers[place.layer]?.heads ?? 0) ? place : null;
+  });
+  readonly example = $derived.by(() => {
+    const number = selection.example;
+    return number !== null && number >= 0 && number < this.shape.examples ? number : null;
+  });
+  readonly cluster = $derived.by(() => (selection.cluster !== null && this.names.has(selection.cluster) ? selection.cluster : null));
+  readonly map = $derived.by(() => {
+    const { head, example } = this;
+    const index = head && example !== null ? indexOf(this.shape, { ...head, example }) : -1;
+    return index >= 0 && this.exists[index] ? index : -1;
+  });
+  readonly #headMaps = $derived.by(() => (this.head && this.exists.length ? thatExist(ofHead(this.shape, this.head), this.exists) : null));
+  readonly #clusterMaps = $derived.by(() => {
+    const { cluster, labels } = this;
+    return cluster === null || !labels || !this.exists.length ? null : thatExist(withValue(labels, cluster < 0 ? 65535 : cluster), this.exists);
+  });
+  readonly #exampleMaps = $derived.by(() =>
+    this.example === null || !this.exists.length ? null : thatExist(ofExample(this.shape, this.example), this.exists),
+  );
+  readonly state = $derived.by(() => {
+    const total = this.exists.length;
+    if (!total) return null;
+    const [head, example, cluster] = [this.#headMaps, this.#exampleMaps, this.#clusterMaps];
+    const front = head ?? example ?? cluster;
+    if (this.pick) return states(total, this.pick, this.map >= 0 ? null : front, true);
+    if (this.map >= 0) return states(total, null, head);
+    return states(total, cluster ?? front, front);
+  });
+  readonly described = $derived.by((): Described | null => {
+    if (this.pick) return { maps: this.pick, by: "pick" };
+    if (this.map >= 0) return null;
+    if (this.#headMaps) return { maps: this.#headMaps, by: "head" };
+    if (this.#clusterMaps) return { maps: this.#clusterMaps, by: "cluster" };
+    return this.#exampleMaps && { maps: this.#exampleMaps, by: "example" };
+  });
+}

@@ -1,0 +1,96 @@
+// What the cells are coloured by, and in which order they stand.
+import type { AtlasCard } from "../../lib/api";
+import type { Scale } from "../../lib/palette";
+import type { Head } from "./heads";
+
+export interface Option {
+  value: string;
+  label: string;
+  group?: string;
+}
+export interface Amounts {
+  kind: "amount";
+  label: string;
+  unit: string;
+  values: (number | null)[]; // in the order of the heads
+  low: number;
+  high: number;
+  scale: Scale;
+}
+export type Colouring = { kind: "none" | "mix" | "main" | "job" } | Amounts;
+
+const STATISTIC = "stat:";
+const PROFILE: Record<string, { label: string; unit: string; value: (head: Head) => number | null }> = {
+  main_share: { label: "share of the main cluster", unit: "share of a head's maps", value: (head) => head.mix?.mainShare ?? null },
+  entropy: { label: "entropy of a head's clusters", unit: "nats; 0: all maps in one", value: (head) => head.mix?.entropy ?? null },
+};
+
+/** Statistics that at least one head has. */
+const statistics = (atlas: AtlasCard, heads: Head[]): Option[] =>
+  atlas.statistics
+    .map((one, at) => ({ value: STATISTIC + one.name, label: one.plain, group: "Statistics, mean of a head", at }))
+    .filter(({ at }) => heads.some((head) => head.row.mean[at] !== null))
+    .map(({ value, label, group }) => ({ value, label, group }));
+
+const profiles = (): Option[] =>
+  Object.entries(PROFILE).map(([value, one]) => ({ value, label: one.label, group: "Clusters of a head" }));
+
+export function colourOptions(atlas: AtlasCard, heads: Head[], clustered: boolean): Option[] {
+  const group = "Clusters of a head";
+  const own: Option[] = [
+    { value: "mix", label: "mix of clusters", group },
+    { value: "main", label: "main cluster", group },
+    { value: "job", label: "one job or several", group },
+    ...profiles(),
+  ];
+  return [...(clustered ? own : []), ...statistics(atlas, heads), { value: "none", label: "nothing, maps alone" }];
+}
+
+export function sortOptions(atlas: AtlasCard, heads: Head[], clustered: boolean): Option[] {
+  const own: Option[] = [{ value: "cluster", label: "main cluster", group: "Clusters of a head" }, ...profiles()];
+  return [{ value: "layer", label: "layer and head" }, ...(clustered ? own : []), ...statistics(atlas, heads)];
+}
+
+/** A value for each head, or null if there is nothing of that name. */
+function valuesOf(by: string, atlas: AtlasCard, heads: Head[]): Pick<Amounts, "label" | "unit" | "values"> | null {
+  if (Object.hasOwn(PROFILE, by)) {
+    const { label, unit, value } = PROFILE[by];
+    return { label, unit, values: heads.map(value) };
+  }
+  const at = by.startsWith(STATISTIC) ? atlas.statistics.findIndex((one) => STATISTIC + one.name === by) : -1;
+  if (at < 0) return null;
+  return { label: atlas.statistics[at].plain, unit: atlas.statistics[at].unit, values: heads.map((head) => head.row.mean[at]) };
+}
+
+/** What is below zero in some heads and above it in others is shown as a difference from zero. */
+export function colouringOf(by: string, atlas: AtlasCard, heads: Head[]): Colouring {
+  if (by === "none" || by === "mix" || by === "main" || by === "job") return { kind: by };
+  const found = valuesOf(by, atlas, heads);
+  const known = found?.values.filter((value) => value !== null) as number[] | undefined;
+  if (!found || !known?.length) return { kind: "none" };
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of known) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  if (low >= 0 || high <= 0) return { kind: "amount", ...found, low, high, scale: "amounts" };
+  const widest = Math.max(-low, high);
+  return { kind: "amount", ...found, low: -widest, high: widest, scale: "differences" };
+}
+
+/** Where a value lies on its scale, 0 to 1. */
+export const onScale = (amounts: Amounts, value: number) =>
+  amounts.high > amounts.low ? (value - amounts.low) / (amounts.high - amounts.low) : 0.5;
+
+/** Places of the heads from the first to the last; null keeps layers and heads as they are. `clusters` the largest first. */
+export function orderOf(by: string, up: boolean, atlas: AtlasCard, heads: Head[], clusters: number[]): number[] | null {
+  const places = heads.map((_, at) => at);
+  const turn = up ? -1 : 1;
+  if (by === "cluster" && heads.some((head) => head.mix)) {
+    const rank = new Map(clusters.map((cluster, at) => [cluster, at]));
+    const own = (at: number) => rank.get(heads[at].mix?.main ?? NaN) ?? clusters.length;
+    const share = (at: number) => heads[at].mix?.mainShare ?? 0;
+    return places.sort((a, b) => turn * (own(a) - own(b)) || share(b) - share(a) || a - b);
+  }
+  const values = valuesOf(by, atlas, heads)?.values;
+  if (!values) return null;
+  const unknown = (at: number) => Number(values[at] === null); // last, whichever way the others go
+  return places.sort((a, b) => unknown(a) - unknown(b) || turn * ((values[b] ?? 0) - (values[a] ?? 0)) || a - b);
+}

@@ -1,0 +1,45 @@
+// The facts of the model and of the dataset, a label and a value each.
+import type { AtlasCard } from "../../lib/api";
+import { count, many } from "../../lib/words";
+
+type Fact = [string, string];
+
+export function modelFacts(model: AtlasCard["model"]): Fact[] {
+  const heads = model.layers.map((layer) => layer.heads);
+  const total = heads.reduce((sum, one) => sum + one, 0);
+  const [few, most] = [Math.min(...heads), Math.max(...heads)];
+  const kinds = [...new Set(model.layers.map((layer) => layer.kind))];
+  const layers = kinds.map((kind) => many(model.layers.filter((layer) => layer.kind === kind).length, `${kind} layer`)).join(", ");
+  const shared = model.key_heads !== model.heads ? `, sharing ${many(model.key_heads, "key head")} a layer` : "";
+  const found: Fact[] = [
+    ["name", model.name],
+    ["family", model.family],
+    ["layers", layers],
+    ["heads", `${count(total)}: ${few === most ? few : `${few}–${most}`} a layer${shared}`],
+  ];
+  if (model.width) found.push(["head width", count(model.width)]);
+  if (model.max_tokens) found.push(["longest input", many(model.max_tokens, "token")]);
+  if (model.grid) found.push(["patches", `${model.grid.rows} × ${model.grid.columns}${model.grid.special.length ? `, and ${model.grid.special.join(", ")}` : ""}`]);
+  if (model.revision) found.push(["revision", model.revision.slice(0, 12)]);
+  found.push(["weights", model.hash.slice(0, 12)]);
+  return found;
+}
+
+export function dataFacts(data: AtlasCard["data"]): Fact[] {
+  const found: Fact[] = [
+    ["name", data.name],
+    ["examples", many(data.examples, data.modality)],
+    ["tokens", count(data.tokens)],
+  ];
+  if (data.windowed) found.push(["long texts", `${count(data.windowed)} read in ${many(data.windows, "window")}`]);
+  if (data.cut) found.push(["cut short", many(data.cut, data.modality)]);
+  if (data.skipped) found.push(["left out", many(data.skipped, data.modality)]);
+  return found;
+}
+
+/** The options of a result, as one line. */
+export const optionsLine = (options: Record<string, unknown>) =>
+  Object.entries(options)
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => `${name}=${typeof value === "object" ? JSON.stringify(value) : String(value)}`)
+    .join("  ") || "no options";

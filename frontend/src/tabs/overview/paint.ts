@@ -1,0 +1,173 @@
+// All cells on one canvas: the mean map of each head, and below or around it what it is coloured by.
+import { largest, mapPixels } from "../../lib/draw";
+import { categoryColour, categoryMark, readable, scaleColour } from "../../lib/palette";
+import type { Theme } from "../../lib/theme.svelte";
+import { amount, headName } from "../../lib/words";
+import { onScale, type Amounts, type Colouring } from "./colouring";
+import { HAS, shareOf, type Head, type Mix } from "./heads";
+import type { Layout } from "./layout";
+import { resampler } from "./resample";
+
+export interface Look {
+  theme: Theme;
+  paper: string;
+  muted: string;
+  track: string;
+  font: string;
+}
+type Pen = CanvasRenderingContext2D;
+
+const FAINT = 0.22;
+const SHEET = 64; // maps in a row of the sheet
+
+/** All maps at the size they are shown, side by side; painted again and again from there. */
+export function sheetOf(maps: Uint16Array, heads: Head[], resolution: number, size: number, theme: Theme): HTMLCanvasElement {
+  const sheet = document.createElement("canvas");
+  sheet.width = Math.min(SHEET, heads.length || 1) * size;
+  sheet.height = Math.max(1, Math.ceil(heads.length / SHEET)) * size;
+  const pen = sheet.getContext("2d")!;
+  const sample = resampler(resolution, size);
+  const area = resolution * resolution;
+  heads.forEach(({ slot }, at) => {
+    const own = maps.subarray(slot * area, (slot + 1) * area);
+    if (own.length < area) return;
+    const pixels = mapPixels(sample(own), size, size, theme, largest(own) || 1);
+    pen.putImageData(pixels, (at % SHEET) * size, Math.floor(at / SHEET) * size);
+  });
+  return sheet;
+}
+
+/** A piece of a bar in the colour of a cluster, with its second mark: filled, hollow, triangles, crosses. */
+class Pieces {
+  private patterns = new Map<string, CanvasPattern>();
+  constructor(
+    private pen: Pen,
+    private look: Look,
+  ) {}
+
+  draw(cluster: number, x: number, y: number, width: number, height: number) {
+    const { pen, look } = this;
+    const mark = categoryMark(cluster);
+    pen.fillStyle = categoryColour(cluster, look.theme);
+    if (mark < 2) {
+      pen.fillRect(x, y, width, height);
+      const edge = Math.max(1, Math.round(height / 4));
+      if (mark === 1 && width > 2 * edge) {
+        pen.fillStyle = look.paper;
+        pen.fillRect(x + edge, y + edge, width - 2 * edge, height - 2 * edge);
+      }
+      return;
+    }
+    pen.save();
+    pen.translate(x, y); // patterns begin where the piece does
+    pen.fillStyle = this.pattern(categoryColour(cluster, look.theme), mark, height);
+    pen.fillRect(0, 0, width, height);
+    pen.restore();
+  }
+
+  private pattern(colour: string, mark: number, size: number): CanvasPattern {
+    const key = `${colour} ${mark} ${size}`;
+    let made = this.patterns.get(key);
+    if (!made) {
+      const tile = document.createElement("canvas");
+      tile.width = tile.height = size;
+      const pen = tile.getContext("2d")!;
+      pen.fillStyle = pen.strokeStyle = colour;
+      pen.beginPath();
+      if (mark === 2) pen.fill(new Path2D(`M${size / 2} 0 L${size} ${size} L0 ${size} Z`));
+      else {
+        pen.lineWidth = size / 4;
+        pen.stroke(new Path2D(`M0 0 L${size} ${size} M${size} 0 L0 ${size}`));
+      }
+      made = this.pen.createPattern(tile, "repeat")!;
+      this.patterns.set(key, made);
+    }
+    return made;
+  }
+}
+
+/** The mix as a stacked bar; of a selected cluster only its own share is coloured. */
+function mixBar(pieces: Pieces, pen: Pen, look: Look, mix: Mix, cluster: number | null, x: number, y: number, width: number, height: number, space: number) {
+  if (cluster !== null) {
+    const own = Math.round(width * shareOf(mix, cluster));
+    pen.fillStyle = look.track;
+    pen.fillRect(x, y, width, height);
+    if (own > 0) pieces.draw(cluster, x, y, own, height);
+    return;
+  }
+  let before = 0;
+  for (const part of mix.parts) {
+    const from = x + Math.round(width * before);
+    before += part.share;
+    const to = Math.min(x + width, x + Math.round(width * before));
+    const between = to < x + width ? space : 0;
+    if (to - from - between > 0) pieces.draw(part.cluster, from, y, to - from - between, height);
+  }
+}
+
+function amountCard(pen: Pen, amounts: Amounts, at: number, look: Look, layout: Layout, x: number, y: number) {
+  const { map, strip, ratio } = layout;
+  const value = amounts.values[at];
+  const frame = frameOf(layout);
+  const share = value === null ? 0 : onScale(amounts, value);
+  pen.fillStyle = value === null ? look.track : scaleColour(amounts.scale, look.theme, share);
+  pen.fillRect(x - frame, y - frame, map + 2 * frame, map + Math.round(2 * ratio) + strip + frame);
+  if (strip < 12 * ratio) return;
+  pen.fillStyle = value === null ? look.muted : readable(amounts.scale, look.theme, share);
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.fillText(amount(value), x + map / 2, y + map + (Math.round(2 * ratio) + strip) / 2 + 0.5 * ratio);
+}
+
+/** How far a coloured frame reaches around a map: into the gap, not over it. */
+const frameOf = ({ gap, ratio }: Layout) => Math.max(1, Math.min(Math.round(2 * ratio), Math.floor((gap - 1) / 2)));
+
+function jobBar(pen: Pen, mix: Mix, look: Look, layout: Layout, x: number, y: number, height: number) {
+  const { map, ratio } = layout;
+  pen.fillStyle = scaleColour("amounts", look.theme, mix.oneJob ? 0.8 : 0.45);
+  if (mix.oneJob) return pen.fillRect(x, y, map, height);
+  const space = Math.max(1, Math.round((map > 40 * ratio ? 4 : 2) * ratio));
+  const piece = (map - 2 * space) / 3;
+  for (let i = 0; i < 3; i++) pen.fillRect(x + Math.round(i * (piece + space)), y, Math.round(piece), height);
+}
+
+export interface Picture {
+  heads: Head[];
+  layout: Layout;
+  sheet: HTMLCanvasElement;
+  colouring: Colouring;
+  cluster: number | null; // heads that have it stand out
+  look: Look;
+}
+
+export function paint(canvas: HTMLCanvasElement, { heads, layout, sheet, colouring, cluster, look }: Picture) {
+  const { map, strip, label, ratio, x, y } = layout;
+  canvas.width = layout.width;
+  canvas.height = layout.height;
+  const pen = canvas.getContext("2d")!;
+  const pieces = new Pieces(pen, look);
+  const bar = Math.min(strip, Math.round((map > 160 * ratio ? 10 : 7) * ratio)); // thinner than the room for numbers
+  const below = Math.round(2 * ratio);
+  pen.font = `${(map > 160 * ratio ? 14 : 10.5) * ratio}px ${look.font}`;
+  heads.forEach((head, at) => {
+    const [left, top, mix] = [x[at], y[at], head.mix];
+    pen.globalAlpha = cluster === null || shareOf(mix, cluster) >= HAS ? 1 : FAINT;
+    if (colouring.kind === "amount") amountCard(pen, colouring, at, look, layout, left, top);
+    if (colouring.kind === "main" && mix && mix.main !== null) {
+      const frame = frameOf(layout);
+      pen.fillStyle = categoryColour(mix.main, look.theme);
+      pen.fillRect(left - frame, top - frame, map + 2 * frame, map + 2 * frame);
+    }
+    pen.drawImage(sheet, (at % SHEET) * map, Math.floor(at / SHEET) * map, map, map, left, top, map, map);
+    const under = top + map + below + (colouring.kind === "main" ? Math.round(ratio) : 0);
+    if (mix && colouring.kind === "mix") mixBar(pieces, pen, look, mix, cluster, left, under, map, bar, Math.round(ratio));
+    if (mix && colouring.kind === "main" && mix.main !== null) mixBar(pieces, pen, look, mix, mix.main, left, under, map, bar, 0);
+    if (mix && colouring.kind === "job") jobBar(pen, mix, look, layout, left, under, bar);
+    if (label) {
+      pen.fillStyle = look.muted;
+      pen.textAlign = "left";
+      pen.textBaseline = "alphabetic";
+      pen.fillText(headName(head), left, top - Math.round(4 * ratio));
+    }
+  });
+}

@@ -1,0 +1,249 @@
+"""Full maps, made when they are asked for: one forward pass at a time, the model loaded at first need and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from headatlas.errors import HeadatlasError
+from headatlas.web import source, table
+from headatlas.web.errors import Problem
+from headatlas.web.kept import Kept
+from headatlas.web.payloads import Attempt, Example
+
+if TYPE_CHECKING:
+    from headatlas.models.encode import Encoded
+    from headatlas.models.facts import Model
+    from headatlas.store import Atlas
+    from headatlas.web.quantise import Words
+    from headatlas.web.site import View
+
+KEPT = 256 << 20  # bytes of maps
+LARGEST = 4 << 30  # bytes of the maps of a layer, as numbers of the model, that may be made at once
+TRIES = 64  # texts of one's own that are remembered
+LONGEST = 20_000  # characters of one
+Maps = dict[int, "Words"]
+
+
+@dataclass(eq=False)
+class Job:
+    """Something to compute, and how many wait for it."""
+
+    key: Hashable
+    future: Future[Any] = field(default_factory=Future)
+    stop: threading.Event = field(default_factory=threading.Event)
+    waiting: int = 0
+
+
+class Live:
+    """Computes what the atlas does not hold. `wanted` is a model, or what to load in place of the atlas's own."""
+
+    def __init__(self, wanted: str | Model | None = None) -> None:
+        self.wanted = wanted
+        self._prepared = False
+        self.turn = 0  # counts what has become known of the model
+        self._model: Model | None = None if isinstance(wanted, str) else wanted
+        self._refused: dict[str, str] = {}  # hash of an atlas's model: why it cannot be had
+        self._worker = ThreadPoolExecutor(1, "headatlas-model")  # one forward pass at a time
+        self._lock = threading.Lock()
+        self._jobs: dict[Hashable, Job] = {}
+        self._kept: Kept[Maps] = Kept(KEPT, lambda maps: sum(one.nbytes for one in maps.values()))
+        self._tries: OrderedDict[str, Encoded] = OrderedDict()
+
+    # the model
+
+    def state(self, atlas: Atlas) -> tuple[bool, str]:
+        """Whether full maps can probably be had, and if not, why and what to do; nothing is loaded for it."""
+        facts = atlas.header["model"]
+        if facts["hash"] in self._refused:
+            return False, self._refused[facts["hash"]]
+        if self._model is not None or source.candidates(facts, self._name):
+            return True, ""
+        command = f"headatlas serve {atlas.files.url} --model FOLDER"
+        if self._name is not None:
+            return False, f"There is no model {self._name} on this machine. Give the folder that holds it: {command}"
+        return False, f"Full maps need the model {facts['name']}, which is not at hand. Start: {command}"
+
+    @property
+    def _name(self) -> str | None:
+        return self.wanted if isinstance(self.wanted, str) else None
+
+    def _load(self, atlas: Atlas) -> Model:
+        """The model of this atlas, in the thread of the worker."""
+        facts = atlas.header["model"]
+        if facts["hash"] in self._refused:
+            raise Problem(503, self._refused[facts["hash"]])
+        if self._model is not None and self._model.hash == facts["hash"]:
+            return self._model
+        from headatlas import models
+
+        problems = [] if self._model is None else [f"{self._model.name} has other weights"]
+        given = self.wanted is not None and self._name is None  # a model in memory: nothing else is looked for
+        for name in [] if given else source.candidates(facts, self._name):
+            try:
+                model = models.load(name, modality=facts.get("modality"))
+            except HeadatlasError as error:
+                problems.append(str(error))
+                continue
+            if model.hash == facts["hash"]:
+                self._model = model
+                return model
+            problems.append(f"{name} has other weights")
+        command = f"headatlas serve {atlas.files.url} --model FOLDER"
+        said = f"The model that this atlas was made with, {facts['name']}, is not at hand: {'; '.join(problems)}."
+        self._refused[facts["hash"]] = f"{said} Start: {command}"
+        self.turn += 1
+        raise Problem(503, said, command)
+
+    def prepare(self) -> None:
+        """Import what forward passes need, which takes seconds, when one is likely to come; load nothing yet."""
+        if not self._prepared:
+            self._prepared = True
+            self._worker.submit(importlib.import_module, "headatlas.web.forward")
+
+    # jobs
+
+    def submit(self, key: Hashable, work: Callable[[threading.Event], Any]) -> Job:
+        """Ask for something; who asks for the same while it is being made gets the same."""
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is None or job.stop.is_set():
+                job = self._jobs[key] = Job(key)
+                self._worker.submit(self._do, job, work)
+            job.waiting += 1
+            return job
+
+    def leave(self, job: Job) -> None:
+        """Wait no longer; what nobody waits for is given up."""
+        with self._lock:
+            job.waiting -= 1
+            if job.waiting == 0:
+                job.stop.set()
+
+    def _do(self, job: Job, work: Callable[[threading.Event], Any]) -> None:
+        try:
+            if job.stop.is_set():
+                raise Problem(503, "Nobody waits for this any more.")
+            job.future.set_result(work(job.stop))
+        except BaseException as error:
+            job.future.set_exception(error)
+        finally:
+            with self._lock:
+                if self._jobs.get(job.key) is job:
+                    del self._jobs[job.key]
+
+    def close(self) -> None:
+        """Give up everything."""
+        with self._lock:
+            for job in self._jobs.values():
+                job.stop.set()
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+    # maps
+
+    def example(self, view: View, number: int, layer: int, head: int) -> bytes | Job:
+        """A full map of an example, or the job that makes it."""
+        view.check(number, layer, head)
+        if not view.live:
+            raise Problem(404, view.note or "There are no full maps.")
+        tokens, target = table.numbers(view, "n_tokens", 0)[number], table.numbers(view, "n_target", 0)[number]
+        part = _part(view, tokens, target, layer, head)
+
+        def work(stop: threading.Event) -> Maps:
+            from headatlas.web import forward
+
+            return forward.of_example(self._load(view.atlas), view, number, forward.Part(*part), stop)
+
+        return self._maps((view.tag, number, *part), layer, head, work)
+
+    def attempt(self, view: View, key: str, layer: int, head: int) -> bytes | Job:
+        """A full map of a text of one's own, or the job that makes it."""
+        view.check(0, layer, head)
+        encoded = self._tries.get(key)
+        if encoded is None:
+            raise Problem(404, "This text is forgotten.", "Send it again.")
+        part = _part(view, len(encoded.source), len(encoded.target) if encoded.target else 0, layer, head)
+
+        def work(stop: threading.Event) -> Maps:
+            from headatlas.web import forward
+
+            return forward.of_text(self._load(view.atlas), encoded, forward.Part(*part), stop)
+
+        return self._maps((key, *part), layer, head, work)
+
+    def _maps(
+        self, key: Hashable, layer: int, head: int, work: Callable[[threading.Event], Maps]
+    ) -> bytes | Job:  # fmt: skip
+        there = self._kept.get(key)
+        if there is not None:
+            return one_map(there, layer, head)
+
+        def keep(stop: threading.Event) -> Maps:
+            maps = self._kept.get(key) or work(stop)
+            self._kept.put(key, maps)
+            return maps
+
+        return self.submit(key, keep)
+
+    def read(self, view: View, asked: Attempt) -> Job:
+        """A text of one's own as tokens."""
+        if len(asked.text) + len(asked.pair or "") > LONGEST:
+            raise Problem(413, f"At most {LONGEST:,} characters are read.", "Shorten the text.")
+        if not asked.text.strip():
+            raise Problem(422, "The text is empty.", "Write a word or two.")
+        if not view.live:
+            raise Problem(404, view.note or "There are no full maps.")
+        text, pair = (
+            None if one is None else one.encode("utf-8", "replace").decode() for one in (asked.text, asked.pair)
+        )
+        key = hashlib.sha256(json.dumps([view.atlas.header["model"]["hash"], text, pair]).encode()).hexdigest()[:32]
+
+        def work(stop: threading.Event) -> Example:
+            from headatlas.web import forward
+
+            options = view.atlas.header["stages"]["collect"]["recipe"]["options"]
+            encoded = forward.read_text(self._load(view.atlas), text or "", pair, options)
+            self._tries[key] = encoded
+            self._tries.move_to_end(key)
+            while len(self._tries) > TRIES:
+                self._tries.popitem(last=False)
+            tokens, target = forward.shown(encoded)
+            note = f"The last {encoded.cut:,} tokens were cut off." if encoded.cut else ""
+            return Example(
+                example=-1, id="", text=text or "", pair=pair, window=0, windows=1, cut=encoded.cut, columns={},
+                tokens=tokens, target=target, image=None, pooled=None, full=f"api/try/{key}/LAYER.HEAD.bin", note=note,
+            )  # fmt: skip
+
+        return self.submit(("read", key), work)
+
+
+def one_map(maps: Maps, layer: int, head: int) -> bytes:
+    """One map of those that were kept."""
+    heads = maps[layer]
+    found: bytes = heads[head if len(heads) > 1 else 0].tobytes()
+    return found
+
+
+def _part(view: View, tokens: int, target: int, layer: int, head: int) -> tuple[int | None, int | None]:
+    """What is kept of a forward pass: everything if there is room, so that the next head is there at once."""
+    layers = view.atlas.header["model"]["layers"]
+    both = bool(target)
+
+    def size(kind: str) -> int:
+        queries = tokens if kind == "encoder" or not both else target
+        keys = target if kind == "decoder" and both else tokens
+        return queries * keys
+
+    sizes = [2 * one["heads"] * size(one["kind"]) for one in layers]
+    if 2 * max(sizes) > LARGEST:
+        raise Problem(422, f"{tokens:,} tokens are too many for full maps.", "Look at the pooled map instead.")
+    if sum(sizes) <= KEPT:
+        return None, None
+    return (layer, None) if sizes[layer] <= KEPT else (layer, head)

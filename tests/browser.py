@@ -1,0 +1,57 @@
+"""A real browser for tests, screenshots and benchmarks: the system's Chromium, found or installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--enable-unsafe-swiftshader", "--force-color-profile=srgb",
+]  # fmt: skip
+
+
+@cache
+def chromium() -> str | None:
+    """Where Chromium is: HEADATLAS_BROWSER, on the path, or newly installed where packages may be installed."""
+    there = os.environ.get("HEADATLAS_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
+    if there is None and shutil.which("apt-get") and os.geteuid() == 0:
+        for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]):
+            quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+            subprocess.run(command, capture_output=True, timeout=600, env=quiet)
+        there = shutil.which("chromium")
+    return there
+
+
+@contextmanager
+def launched(*flags: str) -> Iterator[Any]:
+    """A running browser."""
+    from playwright.sync_api import sync_playwright
+
+    path = chromium()
+    if path is None:
+        raise FileNotFoundError("no Chromium: install it, or name one in HEADATLAS_BROWSER")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, *flags])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def until(page: Any, expression: str, seconds: float = 60) -> Any:
+    """Wait until an expression is true on the page. (Playwright's own waiting needs what our policy forbids: eval.)"""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = page.evaluate(expression)
+        if found:
+            return found
+        page.wait_for_timeout(50)
+    raise TimeoutError(f"not within {seconds:g} s: {expression}")
