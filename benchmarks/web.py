@@ -92,14 +92,14 @@ def visit(browser, url: str) -> dict[str, float]:
 def lasso(page, x: float, y: float) -> float:
     """Seconds from letting go of the pointer to the sentence that describes the selection."""
     page.keyboard.down("Shift")
-    page.mouse.move(x - 200, y - 150)
+    page.mouse.move(x - 330, y - 300)
     page.mouse.down()
-    for dx, dy in ((200, -150), (200, 150), (-200, 150), (-200, -140)):
+    for dx, dy in ((330, -300), (330, 300), (-330, 300), (-330, -290)):
         page.mouse.move(x + dx, y + dy, steps=5)
     began = time.monotonic()
     page.mouse.up()
     page.keyboard.up("Shift")
-    until(page, "document.querySelector('h1').textContent.includes('selected')", 60)
+    until(page, "document.querySelector('h1').textContent.includes('selected:')", 60)
     return time.monotonic() - began
 
 

@@ -20,7 +20,10 @@ PAIRS = 2_000_000  # pairs of heads times draws that the interval may cost
 
 @dataclass(frozen=True)
 class Locality:
-    """Mean similarity of neighbours against that of all pairs; NaN where there are no such neighbours."""
+    """Mean similarity of neighbours against that of all pairs; NaN where there are no such neighbours.
+
+    Adjacent layers are held against all pairs of different layers: heads of one layer would hide what is compared.
+    """
 
     neighbours: str
     similarity: float
@@ -45,9 +48,9 @@ def locality(table: Array, layer: Array, permutations: int, seed: int, drawn: Ar
     low, high = interval(np.array(spread).reshape(-1, 2))
     seen = _differences(alike, layer)
     tests = [_same(alike, layer, permutations, seed), _adjacent(alike, layer, permutations, seed)]
-    every = _mean(alike, np.triu(np.ones_like(alike, bool), 1))
+    every = _all_pairs(alike, layer)
     return [
-        Locality(name, seen[n] + every, every, seen[n], float(low[n]), float(high[n]), *tests[n])
+        Locality(name, seen[n] + every[n], every[n], seen[n], float(low[n]), float(high[n]), *tests[n])
         for n, name in enumerate(("same layer", "adjacent layers"))
     ]
 
@@ -56,11 +59,17 @@ def _mean(alike: Array, pairs: Array) -> float:
     return float(alike[pairs].mean()) if pairs.any() else float("nan")
 
 
+def _all_pairs(alike: Array, layer: Array) -> tuple[float, float]:
+    upper = np.triu(np.ones_like(alike, bool), 1)
+    return _mean(alike, upper), _mean(alike, upper & (layer[:, None] != layer))
+
+
 def _differences(alike: Array, layer: Array) -> tuple[float, float]:
     upper = np.triu(np.ones_like(alike, bool), 1)
     apart = np.abs(layer[:, None] - layer)
-    every = _mean(alike, upper)
-    return _mean(alike, upper & (apart == 0)) - every, _mean(alike, upper & (apart == 1)) - every
+    same, adjacent = (_mean(alike, upper & (apart == steps)) for steps in (0, 1))
+    every, different = _all_pairs(alike, layer)
+    return same - every, adjacent - different
 
 
 def _same(alike: Array, layer: Array, permutations: int, seed: int) -> tuple[float, int]:

@@ -93,7 +93,8 @@ def _locality(rows: list[Row]) -> list[tuple[str, str]]:
         if row["p"] is not None and row["difference"] is not None:
             others = "any two" if row["neighbours"] == "same layer" else "those of layers in any other order"
             alike = f"more alike than {others}" if row["p"] < SURE else f"no more alike than {others}, by this test"
-            means = f"similarity {row['similarity']:.2f}, all pairs {row['all_pairs']:.2f}, p {row['p']:.2g}"
+            pairs = "all pairs" if row["neighbours"] == "same layer" else "any two layers"
+            means = f"similarity {row['similarity']:.2f}, {pairs} {row['all_pairs']:.2f}, p {row['p']:.2g}"
             text = f"heads are {alike}: {means}"
         said.append((row["neighbours"], text))
     return said

@@ -143,10 +143,10 @@ export function ranged(numbers: (number | null)[], shape: Shape, exists: Uint8Ar
   const categories: Category[] = [];
   counts.forEach((count, key) => {
     if (!count) return;
+    if (key === none) return categories.push({ key, number: -1, name: "unknown", count });
     const own = known.filter((value) => rangeOf(value) === key);
     const [low, high] = [format(own[0]), format(own[own.length - 1])];
-    const name = key === none ? "unknown" : low === high ? low : `${low} – ${high}`;
-    categories.push({ key, number: key === none ? -1 : key, name, count });
+    categories.push({ key, number: key, name: low === high ? low : `${low} – ${high}`, count });
   });
   return { ...coded, categories, amounts: null, ordered: true };
 }

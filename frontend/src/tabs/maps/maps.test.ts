@@ -70,7 +70,7 @@ describe("coding", () => {
   });
   it("makes ranges that hold every example", () => {
     const lengths = Array.from({ length: 50 }, (_, e) => (e < 2 ? null : 10 + e));
-    const coded = ranged(lengths, shape, exists, String);
+    const coded = ranged(lengths, shape, exists, (value) => value.toFixed());
     expect(coded.categories!.map((one) => one.name)).toEqual(["12 – 23", "24 – 35", "36 – 47", "48 – 59", "unknown"]);
     expect(coded.categories!.reduce((sum, one) => sum + one.count, 0)).toBe(all.length);
     expect(ranged(new Array(50).fill(8), shape, exists, String).categories!.map((one) => one.name)).toEqual(["8"]);
