@@ -22,6 +22,8 @@ from families import VOCABULARY
 from headatlas.cli.whole import chain
 from headatlas.web.export import export
 
+SHIFTS = """window.shifts_ = 0; new PerformanceObserver(list => list.getEntries().forEach(one => {
+  if (!one.hadRecentInput) window.shifts_ += one.value; })).observe({ type: "layout-shift", buffered: true });"""
 NASTY = [
     "<img src=x onerror=alert(1)><script>alert(2)</script> & <b>bold</b>",
     "שלום עולם, this goes مرحبا both ways",
@@ -140,6 +142,7 @@ def looking(
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]}, color_scheme=theme, accept_downloads=True, **options
     )
+    context.add_init_script(SHIFTS)  # how much of the page has moved by itself
     page, wrong = context.new_page(), []
     page.set_default_timeout(20_000)
     page.on("console", lambda said: noise(said) or wrong.append(said.text))

@@ -214,12 +214,15 @@ def test_without_webgl_tables_still_work(blind, live):
         page.allowed[:] = [one for one in page.allowed if "WebGL" not in one]
 
 
-@pytest.mark.parametrize("size", [(390, 844), (1920, 1080), (3840, 2160)])
-def test_every_width_reads(browser, live, size):
+@pytest.mark.parametrize("size", [(390, 844), (1280, 800), (1920, 1080), (3840, 2160)])
+def test_every_width_reads_and_nothing_jumps(browser, live, size):
     with looking(browser, size=size) as page:
         for tab in ("overview", "maps", "clusters", "clusters/0", "head/0.2", "examples", "examples/0"):
+            page.goto("about:blank")
             page.goto(f"{live}#/{tab}")
             sentence(page)
             settled(page)
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert wide <= 0, f"{tab} at {size[0]} pixels is {wide} too wide"
+            moved = page.evaluate("window.shifts_")
+            assert moved < 0.1 or size[0] < 1280, f"{tab} at {size[0]} pixels jumps: {moved:.2f}"
