@@ -108,7 +108,7 @@ def mistakes(folder):
 
 @pytest.mark.parametrize("number", range(16))
 def test_a_mistake_gives_one_clear_line_and_exit_1(number, tmp_path, monkeypatch, capfd):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # the variable was read long ago
     monkeypatch.chdir(tmp_path)
     arguments, message = mistakes(tmp_path)[number]
     assert run(*arguments) == 1
