@@ -1,5 +1,8 @@
 """The command line. Results go to stdout, progress to stderr; each command imports the heavy parts it needs."""
 
+import os
+import sys
+
 from headatlas.cli import collecting, figures, serving, stages, tables, whole
 from headatlas.cli.base import app
 
@@ -7,5 +10,16 @@ __all__ = ["app", "collecting", "figures", "main", "serving", "stages", "tables"
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line.
+
+    Where Ctrl-C hit code that a library was running inside the interpreter, Python would end by the signal in place of
+    our status; everything is put away by then, so the process leaves at once.
+    """
+    try:
+        app()
+    except SystemExit as end:
+        if end.code == 130:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(130)
+        raise
