@@ -145,11 +145,11 @@ def test_tour_and_theme(browser, live):
         page.goto(live)
         sentence(page)
         page.get_by_role("button", name="Tour").click()
-        for _ in range(5):
+        for _ in range(6):
             sentence(page)
             page.get_by_role("button", name="Next", exact=True).click()
         page.get_by_role("button", name="Done").click()
-        assert "#/examples" in page.url
+        assert "#/tsne" in page.url
         page.get_by_role("button", name="Change to dark").click()
         page.reload()
         sentence(page)

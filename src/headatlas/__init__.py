@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import os
 
-    from headatlas import cluster, collect, correlate, data, errors, features, models, plot, project, web
+    from headatlas import cluster, collect, correlate, data, errors, features, models, plot, project, tsne, web
     from headatlas.store import Atlas
 
 __version__ = "0.1.0"
 __all__ = [
     "Atlas", "__version__", "cluster", "collect", "correlate", "data", "errors", "features", "models", "open", "plot",
-    "project", "web",
+    "project", "tsne", "web",
 ]  # fmt: skip
 
 

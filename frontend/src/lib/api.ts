@@ -24,6 +24,10 @@ export type Texts = Schemas["Texts"];
 export type Example = Schemas["Example"];
 export type Token = Schemas["Token"];
 export type Attempt = Schemas["Attempt"];
+export type Tsne = Schemas["Tsne"];
+export type HeadLayout = Schemas["HeadLayout"];
+export type StateLayout = Schemas["StateLayout"];
+export type Frame = Schemas["Frame"];
 type Failure = Schemas["Failure"];
 
 export const NOISE = 65535; // in columns of labels
@@ -102,6 +106,16 @@ export async function fullMap(path: string, signal: AbortSignal): Promise<Uint16
   const values = new Uint16Array(bytes);
   await keep(path, async () => [values, bytes.byteLength]);
   return values;
+}
+
+/** Head t-SNE of a text; given up when the reader moves on. */
+export async function layouts(path: string, signal: AbortSignal): Promise<Tsne> {
+  const there = kept.get(path);
+  if (there) return there.answer as Promise<Tsne>;
+  const text = await (await ask(path, { signal })).text();
+  const found = JSON.parse(text) as Tsne;
+  await keep(path, async () => [found, 4 * text.length]);
+  return found;
 }
 
 /** All maps of a text of one's own. */

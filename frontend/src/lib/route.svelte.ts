@@ -1,5 +1,5 @@
 // The address holds everything: #/tab/item?name=value. What is selected is kept from tab to tab.
-export const TABS = ["overview", "maps", "clusters", "head", "examples"] as const;
+export const TABS = ["overview", "maps", "clusters", "head", "examples", "tsne"] as const;
 export type Tab = (typeof TABS)[number];
 type Params = Record<string, string>;
 export interface Target {

@@ -18,21 +18,27 @@ export interface Placed extends Label {
 export const WIDEST = 190; // pixels; longer names are cut with an ellipsis
 export const LINE = 18; // pixels of height
 const GAP = 3;
-const SHIFTS = [[0, 0], [0, -1], [0, 1], [0, -2], [0, 2], [0.55, 0], [-0.55, 0]] as const; // in lines and widths
+type Shifts = readonly (readonly [across: number, down: number])[]; // in widths and lines
+const SHIFTS: Shifts = [[0, 0], [0, -1], [0, 1], [0, -2], [0, 2], [0.55, 0], [-0.55, 0]];
+/** Beside a point that stays in sight: to the right if there is room. */
+export const BESIDE: Shifts = [[0.51, 0], [-0.51, 0], [0, -1.01], [0, 1.01], [0.51, -1.01], [0.51, 1.01], [-0.51, -1.01], [-0.51, 1.01]];
 
-/** `measure` gives the width of a text with its dot. */
-export function placed(labels: readonly Label[], camera: Camera, size: Size, measure: (text: string) => number): Placed[] {
+/** `measure` gives the width of a text with its dot, or with the room on both sides. */
+export function placed(
+  labels: readonly Label[], camera: Camera, size: Size, measure: (text: string) => number,
+  { line = LINE, shifts = SHIFTS, gap = GAP }: { line?: number; shifts?: Shifts; gap?: number } = {},
+): Placed[] {
   const out: Placed[] = [];
   for (const label of labels) {
     const [x, y] = toScreen(camera, size, label.x, label.y);
     if (x < 0 || y < 0 || x > size.width || y > size.height) continue;
     const width = Math.min(WIDEST, measure(label.text));
-    for (const [across, down] of SHIFTS) {
+    for (const [across, down] of shifts) {
       // a name near the edge is drawn in, so that it can be read whole
       const left = clamped(x + across * width, width / 2 + 2, size.width);
-      const top = clamped(y + down * LINE, LINE / 2 + 2, size.height);
+      const top = clamped(y + down * line, line / 2 + 2, size.height);
       const free = out.every(
-        (other) => Math.abs(other.left - left) >= (other.width + width) / 2 + GAP || Math.abs(other.top - top) >= LINE,
+        (other) => Math.abs(other.left - left) >= (other.width + width) / 2 + gap || Math.abs(other.top - top) >= line,
       );
       if (!free) continue;
       out.push({ ...label, left, top, width });

@@ -3,10 +3,10 @@
 import os
 import sys
 
-from headatlas.cli import collecting, figures, serving, stages, tables, whole
+from headatlas.cli import collecting, figures, serving, stages, tables, tsne, whole
 from headatlas.cli.base import app
 
-__all__ = ["app", "collecting", "figures", "main", "serving", "stages", "tables", "whole"]
+__all__ = ["app", "collecting", "figures", "main", "serving", "stages", "tables", "tsne", "whole"]
 
 
 def main() -> None:

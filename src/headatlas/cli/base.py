@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 ORDER = [
-    "demo", "run", "collect", "features", "cluster", "project", "correlate", "serve", "export", "plot", "info", "table",
-    "encoder",
+    "demo", "run", "collect", "features", "cluster", "project", "correlate", "tsne", "serve", "export", "plot",
+    "info", "table", "encoder",
 ]  # fmt: skip
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
@@ -16,7 +18,10 @@ from headatlas.plot.heat import layers
 from headatlas.plot.scatter import projection
 from headatlas.plot.style import CATEGORIES
 
-__all__ = ["CATEGORIES", "FIGURES", "clusters", "heads", "layers", "projection", "quality", "save"]
+if TYPE_CHECKING:
+    from headatlas.plot import tsne
+
+__all__ = ["CATEGORIES", "FIGURES", "clusters", "heads", "layers", "projection", "quality", "save", "tsne"]
 
 FIGURES: dict[str, Callable[..., Figure]] = {
     "heads": heads,
@@ -27,6 +32,13 @@ FIGURES: dict[str, Callable[..., Figure]] = {
 }
 SUFFIXES = (".png", ".svg", ".pdf")
 DPI = 200  # twice that of a screen
+
+
+def __getattr__(name: str) -> Any:
+    """`plot.tsne` is loaded when it is used: it needs numba."""
+    if name == "tsne":
+        return importlib.import_module("headatlas.plot.tsne")
+    raise AttributeError(f"module 'headatlas.plot' has no attribute {name!r}")
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:

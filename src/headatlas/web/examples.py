@@ -63,6 +63,7 @@ def example(view: View, number: int) -> Example:
         image=f"api/examples/{number}/image.png" if row.get("image") else None,
         pooled=f"api/examples/{number}/pooled.bin" if own else None,
         full=full,
+        tsne=f"api/examples/{number}/tsne.json" if (number in view.laid if view.static else view.live) else None,
         note=note,
     )
 

@@ -17,7 +17,7 @@ from headatlas.web import cards, clusters, columns, examples, schema
 from headatlas.web.answers import encoded
 from headatlas.web.errors import Problem
 from headatlas.web.guard import PAGE_POLICY
-from headatlas.web.live import Live, one_map
+from headatlas.web.live import Job, Live, one_map
 from headatlas.web.pages import BUILT, KINDS, NOT_BUILT, Pages
 from headatlas.web.payloads import Payload
 from headatlas.web.site import Site, View
@@ -48,34 +48,40 @@ def export(
     *,
     full: int = 12,
     examples: int | None = None,
+    tsne: int = 0,
     model: str | None = None,
     static: Path | None = BUILT,
 ) -> Done:
     """Write the page and all it asks for into a folder that is new, empty, or holds an earlier export.
 
     Of the first `full` examples full maps are written, if the model is at hand. `examples` says how many have pooled
-    maps; by default all, or as many as fit in a gigabyte. Those that show a cluster always have.
+    maps; by default all, or as many as fit in a gigabyte. Those that show a cluster always have. Of the first `tsne`
+    examples the layouts of all heads are made and written, which takes some seconds each.
     """
-    if full < 0 or (examples is not None and examples < 0):
-        raise OptionError("--full and --examples cannot be negative")
+    if full < 0 or tsne < 0 or (examples is not None and examples < 0):
+        raise OptionError("--full, --examples and --tsne cannot be negative")
     results.needed(atlas, "collect")
     target = Path(folder).expanduser()
     live = Live(model)
     try:
         view = Site(atlas, live).view()
         _prepare(target)
-        return _write(view, live, target, full, examples, Pages(static))
+        return _write(view, live, target, (full, examples, tsne), Pages(static))
     except OSError as error:
         raise StoreError(f"{target} cannot be written: {error.strerror or error}. Choose another folder") from error
     finally:
         live.close()
 
 
-def _write(view: View, live: Live, target: Path, full: int, wanted: int | None, pages: Pages) -> Done:
-    whole, made = _full(view, live, target, full)
-    shown, listed = _chosen(view, wanted, whole)
+def _write(
+    view: View, live: Live, target: Path, counts: tuple[int, int | None, int], pages: Pages
+) -> Done:  # fmt: skip
+    whole, made = _full(view, live, target, counts[0])
+    laid, sizes = _laid(view, live, target, counts[2])
+    made += sizes
+    shown, listed = _chosen(view, counts[1], [*whole, *laid])
     note = f"This page holds full maps of {progress.many(len(whole), 'example')}; headatlas serve makes all of them."
-    frozen = View(view.atlas, view.tag, False, note, True, tuple(whole), frozenset(shown))
+    frozen = View(view.atlas, view.tag, False, note, True, tuple(whole), tuple(laid), frozenset(shown))
     items = [*_items(frozen), *_pages(frozen, listed)]
     with progress.bar("writing", len(items), "files") as advance:
         for path, make in items:
@@ -155,6 +161,29 @@ def _full(view: View, live: Live, target: Path, count: int) -> tuple[list[int], 
                     progress.say(f"without full maps from example {number} on: {error}")
                     return list(range(number)), sizes
                 sizes.append(_save(target / f"api/examples/{number}/full/{layer}.{head}.bin", content))
+            advance(1)
+    return list(range(count)), sizes
+
+
+def _laid(view: View, live: Live, target: Path, count: int) -> tuple[list[int], list[int]]:
+    """Write head t-SNE of the first examples; which ones, and the bytes of each file."""
+    count = min(count, view.shape[0])
+    if not count or not view.live:
+        if count:
+            progress.say(f"without t-SNE: {view.note}")
+        return [], []
+    sizes: list[int] = []
+    with progress.bar("t-SNE", count, "examples") as advance:
+        for number in range(count):
+            try:
+                found = live.laid(view, number)
+                laid = found.future.result() if isinstance(found, Job) else found
+            except HeadatlasError as error:
+                progress.say(f"without t-SNE from example {number} on: {error}")
+                return list(range(number)), sizes
+            base = target / f"api/examples/{number}"
+            sizes.append(_save(base / "tsne.json", encoded(laid.answer)))
+            sizes += [_save(base / "tsne" / f"{name}.bin", content) for name, content in laid.buffers.items()]
             advance(1)
     return list(range(count)), sizes
 

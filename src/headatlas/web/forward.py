@@ -83,11 +83,15 @@ def _run(model: Model, batch: Batch, part: Part, stop: threading.Event) -> Watch
 
 
 def _check(view: View, number: int, part: Part, watch: Watch) -> None:
-    """The maps, pooled, must be those that were collected: weights alone do not say how an input is prepared."""
     assert watch.last is not None  # a layer that exists was asked for
-    heads = slice(0, watch.layer.heads) if part.head is None else slice(part.head, part.head + 1)
-    there = view.atlas.read("pooled", (number, watch.layer.index, heads)).astype(np.float32)
-    found = pooled(watch.last, there.shape[-1])
+    check(view, number, watch.layer, watch.last, part.head)
+
+
+def check(view: View, number: int, layer: Layer, maps: NDArray[np.float32], head: int | None = None) -> None:
+    """The maps, pooled, must be those that were collected: weights alone do not say how an input is prepared."""
+    heads = slice(0, layer.heads) if head is None else slice(head, head + 1)
+    there = view.atlas.read("pooled", (number, layer.index, heads)).astype(np.float32)
+    found = pooled(maps, there.shape[-1])
     if not np.abs(found - there).max() <= LIKE:
         raise Problem(
             409, "The model gives other maps for this example than were collected: its tokenizer, its image processor "

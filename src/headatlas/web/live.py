@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headatlas.errors import HeadatlasError
 from headatlas.web import source, table
@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from headatlas.store import Atlas
     from headatlas.web.quantise import Words
     from headatlas.web.site import View
+    from headatlas.web.tsne import Laid
 
 KEPT = 256 << 20  # bytes of maps
 LARGEST = 4 << 30  # bytes of the maps of a layer, as numbers of the model, that may be made at once
 TRIES = 64  # texts of one's own that are remembered
 LONGEST = 20_000  # characters of one
+LAID = 64 << 20  # bytes of layouts that are kept
+POINTS = 1024  # tokens of a text that is laid out: the work grows with their square
 Maps = dict[int, "Words"]
+Made = TypeVar("Made")
 
 
 @dataclass(eq=False)
@@ -55,6 +59,7 @@ class Live:
         self._lock = threading.Lock()
         self._jobs: dict[Hashable, Job] = {}
         self._kept: Kept[Maps] = Kept(KEPT, lambda maps: sum(one.nbytes for one in maps.values()))
+        self._laid: Kept[Laid] = Kept(LAID, lambda laid: laid.nbytes)
         self._tries: OrderedDict[str, Encoded] = OrderedDict()
 
     # the model
@@ -182,15 +187,51 @@ class Live:
         self, key: Hashable, layer: int, head: int, work: Callable[[threading.Event], Maps]
     ) -> bytes | Job:  # fmt: skip
         there = self._kept.get(key)
-        if there is not None:
-            return one_map(there, layer, head)
+        return self._keep(self._kept, key, work) if there is None else one_map(there, layer, head)
 
-        def keep(stop: threading.Event) -> Maps:
-            maps = self._kept.get(key) or work(stop)
-            self._kept.put(key, maps)
-            return maps
+    def _keep(self, shelf: Kept[Made], key: Hashable, work: Callable[[threading.Event], Made]) -> Job:
+        """The job that makes something and keeps it."""
+
+        def keep(stop: threading.Event) -> Made:
+            made = shelf.get(key) or work(stop)
+            shelf.put(key, made)
+            return made
 
         return self.submit(key, keep)
+
+    # layouts
+
+    def laid(self, view: View, what: int | str) -> Laid | Job:
+        """Head t-SNE of an example, or of a text of one's own by its key; or the job that makes it."""
+        encoded = None
+        if isinstance(what, int):
+            view.check(what)
+            if not view.live:
+                raise Problem(404, view.note or "Head t-SNE needs the model, which is not at hand.")
+            size = max(table.numbers(view, "n_tokens", 0)[what], table.numbers(view, "n_target", 0)[what])
+        else:
+            encoded = self._tries.get(what)
+            if encoded is None:
+                raise Problem(404, "This text is forgotten.", "Send it again.")
+            size = max(len(encoded.source), len(encoded.target) if encoded.target else 0)
+        if size > POINTS:
+            raise Problem(
+                422, f"{size:,} tokens are too many to lay out here: at most {POINTS:,}.", "Shorten the text."
+            )
+        key = ("tsne", view.tag, what) if isinstance(what, int) else ("tsne", what)
+        there = self._laid.get(key)
+        if there is not None:
+            return there
+
+        def work(stop: threading.Event) -> Laid:
+            from headatlas.web import tsne
+
+            model = self._load(view.atlas)
+            if encoded is None:
+                return tsne.of_example(model, view, int(what), stop)
+            return tsne.of_text(model, encoded, str(what), stop)
+
+        return self._keep(self._laid, key, work)
 
     def read(self, view: View, asked: Attempt) -> Job:
         """A text of one's own as tokens."""
@@ -218,7 +259,8 @@ class Live:
             note = f"The last {encoded.cut:,} tokens were cut off." if encoded.cut else ""
             return Example(
                 example=-1, id="", text=text or "", pair=pair, window=0, windows=1, cut=encoded.cut, columns={},
-                tokens=tokens, target=target, image=None, pooled=None, full=f"api/try/{key}/LAYER.HEAD.bin", note=note,
+                tokens=tokens, target=target, image=None, pooled=None, full=f"api/try/{key}/LAYER.HEAD.bin",
+                tsne=f"api/try/{key}/tsne.json", note=note,
             )  # fmt: skip
 
         return self.submit(("read", key), work)

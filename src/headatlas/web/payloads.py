@@ -229,7 +229,7 @@ class Example(Payload):
     """An example: `tokens` is the input, `target` what a decoder beside an encoder reads.
 
     `pooled` is a buffer (layer, head, r, r). Full maps are at `full` with LAYER and HEAD filled in, (query, key); null
-    where they cannot be had, `note` says why. `image` is a picture.
+    where they cannot be had, `note` says why. Head t-SNE is at `tsne`, where it can be had. `image` is a picture.
     """
 
     example: int
@@ -245,6 +245,7 @@ class Example(Payload):
     image: str | None
     pooled: str | None
     full: str | None
+    tsne: str | None
     note: str
 
 

@@ -26,36 +26,38 @@ router = APIRouter(prefix="/api")
 @router.get("/examples/{number}/full/{layer}.{head}.bin", response_class=Response, responses=BUFFERS)
 async def full(request: Request, number: int, layer: int, head: int) -> Response:
     """Attention (query, key): a full map of an example."""
-    view = await _view(request)
+    view = await view_of(request)
     if matches(request, view.tag):
         return Response(status_code=304, headers=headers_of(view.tag))
-    found = await run_in_threadpool(_live(request).example, view, number, layer, head)
+    found = await run_in_threadpool(live_of(request).example, view, number, layer, head)
     return await _map(request, view, found, layer, head)
 
 
 @router.post("/try.json", response_model=Example, responses=FAILURES)
 async def attempt(request: Request, asked: Attempt) -> Response:
     """A text of one's own, as the model reads it."""
-    view = await _view(request)
-    job = await run_in_threadpool(_live(request).read, view, asked)
-    made = await _wait(request, job)
+    view = await view_of(request)
+    job = await run_in_threadpool(live_of(request).read, view, asked)
+    made = await wait_for(request, job)
     return respond(request, Body(encoded(made), False), JSON, {"cache-control": "no-store"})
 
 
 @router.get("/try/{key}/{layer}.{head}.bin", response_class=Response, responses=BUFFERS)
 async def attempt_map(request: Request, key: Key, layer: int, head: int) -> Response:
     """Attention (query, key): a full map of a text of one's own."""
-    view = await _view(request)
-    found = await run_in_threadpool(_live(request).attempt, view, key, layer, head)
+    view = await view_of(request)
+    found = await run_in_threadpool(live_of(request).attempt, view, key, layer, head)
     return await _map(request, view, found, layer, head)
 
 
-def _live(request: Request) -> Live:
+def live_of(request: Request) -> Live:
+    """What computes."""
     live: Live = request.app.state.live
     return live
 
 
-async def _view(request: Request) -> View:
+async def view_of(request: Request) -> View:
+    """The atlas as it is now."""
     view: View = await run_in_threadpool(request.app.state.answers.site.view)
     return view
 
@@ -64,11 +66,11 @@ async def _map(request: Request, view: View, found: bytes | Job, layer: int, hea
     if not isinstance(found, bytes):
         from headatlas.web.live import one_map
 
-        found = one_map(await _wait(request, found), layer, head)
+        found = one_map(await wait_for(request, found), layer, head)
     return respond(request, Body(found, False), BUFFER, headers_of(view.tag))
 
 
-async def _wait(request: Request, job: Job) -> Any:
+async def wait_for(request: Request, job: Job) -> Any:
     """The result of a job, as long as the reader waits."""
     future = asyncio.wrap_future(job.future)
     future.add_done_callback(lambda done: done.cancelled() or done.exception())  # also if nobody asks any more
@@ -78,4 +80,4 @@ async def _wait(request: Request, job: Job) -> Any:
                 raise Problem(503, "The reader has gone.")
         return future.result()
     finally:
-        _live(request).leave(job)
+        live_of(request).leave(job)

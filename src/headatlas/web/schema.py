@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from headatlas import __version__
-from headatlas.web import routes, routes_live
+from headatlas.web import routes, routes_live, routes_tsne
 
 TITLE, ADDRESS = "Headatlas", "/api/openapi.json"
 ABOUT = "What every attention head of a transformer does, over a whole dataset. Buffers are u16 values, little-endian."
@@ -24,6 +24,7 @@ def plain() -> FastAPI:
     )  # fmt: skip
     app.include_router(routes.router)
     app.include_router(routes_live.router)
+    app.include_router(routes_tsne.router)
     return app
 
 

@@ -35,6 +35,7 @@ class View:
     note: str = ""  # why there are no full maps
     static: bool = False
     full: tuple[int, ...] = ()  # examples whose full maps are there, of an exported page
+    laid: tuple[int, ...] = ()  # examples whose head t-SNE is there, of an exported page
     pages: range | frozenset[int] | None = None  # examples that have pages, of an exported page; None: all
     _near: dict[str, tuple[int, Any]] = field(default_factory=dict)
     _memo: dict[Hashable, Any] = field(default_factory=dict)

@@ -1,0 +1,94 @@
+// A layout in the plane of the camera (0 to 65534, y upwards), by linear or quantile axes, with its ticks.
+import type { Frame } from "../../lib/api";
+import { PLANE, toPlane, toScreen, type Bounds, type Camera, type Size } from "../../points/camera";
+import { NO_MAP } from "../../points/marks";
+import { evenTicks, quantileAxis, roundTicks, type Axis } from "./axes";
+
+export type Axes = "linear" | "quantile";
+
+export interface Plane {
+  places: Float64Array; // pairs; NaN has no place
+  bounds: Bounds | null;
+  ticks: (camera: Camera, size: Size) => { across: Mark[]; up: Mark[] };
+}
+
+export interface Mark {
+  at: number; // pixels
+  label: string;
+}
+
+/** A line between two points. */
+export interface Line {
+  from: number;
+  to: number;
+  share: number; // 0 to 1: how strong
+  by?: boolean; // towards what is pointed at
+}
+
+const HALF = PLANE / 2;
+
+/** The layout's own coordinate of an encoded one. */
+export const trueValue = (encoded: number, middle: number, step: number) => middle + (encoded - HALF) * step;
+
+function boundsOf(places: Float64Array): Bounds | null {
+  const bounds = { left: Infinity, bottom: Infinity, right: -Infinity, top: -Infinity };
+  for (let i = 0; i < places.length; i += 2) {
+    if (Number.isNaN(places[i])) continue;
+    bounds.left = Math.min(bounds.left, places[i]);
+    bounds.right = Math.max(bounds.right, places[i]);
+    bounds.bottom = Math.min(bounds.bottom, places[i + 1]);
+    bounds.top = Math.max(bounds.top, places[i + 1]);
+  }
+  return bounds.right < bounds.left ? null : bounds;
+}
+
+/** `wide` is how much wider than high the picture is: quantile axes fill it, linear ones keep distances. */
+export function planeOf(positions: Uint16Array, frame: Frame, axes: Axes, wide: number): Plane {
+  const places = Float64Array.from(positions, (value) => (value === NO_MAP ? NaN : value));
+  if (axes === "linear" || !frame.step) return { places, bounds: boundsOf(places), ticks: (camera, size) => linearTicks(frame, camera, size) };
+  const own = (axis: 0 | 1) => Array.from({ length: places.length / 2 }, (_, i) => trueValue(places[2 * i + axis], axis ? frame.y : frame.x, frame.step));
+  const values = [own(0), own(1)];
+  const both: [Axis, Axis] = [quantileAxis(values[0]), quantileAxis(values[1])];
+  const reach = [Math.max(1, wide), Math.max(1, 1 / wide)]; // of each axis, in planes
+  const put = (axis: 0 | 1, place: number) => HALF + (place - 0.5) * PLANE * reach[axis];
+  for (let i = 0; i < places.length; i++) {
+    const axis = (i % 2) as 0 | 1;
+    if (!Number.isNaN(places[i])) places[i] = put(axis, both[axis].forward(values[axis][i >> 1]));
+  }
+  const bounds = { left: put(0, 0), right: put(0, 1), bottom: put(1, 0), top: put(1, 1) };
+  return { places, bounds, ticks: (camera, size) => quantileTicks(both, put, reach, camera, size) };
+}
+
+function linearTicks({ x, y, step }: Frame, camera: Camera, size: Size) {
+  if (!step) return { across: [], up: [] };
+  const [left, top] = toPlane(camera, size, 0, 0);
+  const [right, bottom] = toPlane(camera, size, size.width, size.height);
+  const back = (value: number, middle: number) => (value - middle) / step + HALF;
+  const across = roundTicks(trueValue(left, x, step), trueValue(right, x, step), size.width / 90);
+  const up = roundTicks(trueValue(bottom, y, step), trueValue(top, y, step), size.height / 70);
+  return {
+    across: across.map(({ value, label }) => ({ at: toScreen(camera, size, back(value, x), 0)[0], label })),
+    up: up.map(({ value, label }) => ({ at: toScreen(camera, size, 0, back(value, y))[1], label })),
+  };
+}
+
+function quantileTicks(both: [Axis, Axis], put: (axis: 0 | 1, place: number) => number, reach: number[], camera: Camera, size: Size) {
+  const [left, top] = toPlane(camera, size, 0, 0);
+  const [right, bottom] = toPlane(camera, size, size.width, size.height);
+  const share = (axis: 0 | 1, value: number) => (value - HALF) / PLANE / reach[axis] + 0.5;
+  return {
+    across: evenTicks(both[0], share(0, left), share(0, right), size.width > 600 ? 8 : 4).map(({ place, label }) => ({ at: toScreen(camera, size, put(0, place), 0)[0], label })),
+    up: evenTicks(both[1], share(1, bottom), share(1, top)).map(({ place, label }) => ({ at: toScreen(camera, size, 0, put(1, place))[1], label })),
+  };
+}
+
+/** The point nearest to a pixel, within `reach` pixels, or -1. */
+export function nearest(places: Float64Array, camera: Camera, size: Size, x: number, y: number, reach = 14): number {
+  let [best, least] = [-1, reach * reach];
+  for (let i = 0; i < places.length / 2; i++) {
+    const [px, py] = toScreen(camera, size, places[2 * i], places[2 * i + 1]);
+    const distance = (px - x) ** 2 + (py - y) ** 2;
+    if (distance < least) [best, least] = [i, distance];
+  }
+  return best;
+}

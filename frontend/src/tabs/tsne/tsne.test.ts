@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import type { HeadLayout, Tsne } from "../../lib/api";
+import { WHOLE } from "../../points/camera";
+import { BESIDE, placed } from "../../points/labels";
+import { evenTicks, labels, quantileAxis, roundTicks } from "./axes";
+import { nearest, planeOf, trueValue } from "./plane";
+import { best, focusOfPoint, importance, ordered, pointsOfFocus, says, starts, telling, usualLine } from "./rank";
+
+describe("quantile axes", () => {
+  it("are the empirical distribution function where k is n", () => {
+    const axis = quantileAxis([0, 1, 2, 100], 4);
+    expect(axis.forward(1)).toBeCloseTo(1 / 3);
+    expect(axis.forward(51)).toBeCloseTo(5 / 6);
+    expect([0, 1 / 3, 2 / 3, 1].map((place) => axis.inverse(place))).toEqual([0, 1, 2, 100]);
+  });
+  it("rise, end at 0 and 1, and can be turned round", () => {
+    const values = Array.from({ length: 300 }, (_, i) => Math.sin(i * 12.9898) ** 3 * 40);
+    const axis = quantileAxis(values);
+    const sorted = [...values].sort((a, b) => a - b);
+    const places = sorted.map((value) => axis.forward(value));
+    expect(places[0]).toBe(0);
+    expect(places[299]).toBe(1);
+    places.forEach((place, i) => expect(place).toBeGreaterThanOrEqual(i ? places[i - 1] : 0));
+    places.forEach((place, i) => expect(axis.inverse(place)).toBeCloseTo(sorted[i], 6));
+    // equal steps hold equally many
+    const counts = [0, 0, 0, 0];
+    for (const place of places) counts[Math.min(3, Math.floor(4 * place))]++;
+    for (const count of counts) expect(Math.abs(count - 75)).toBeLessThan(4);
+  });
+  it("take values that are all alike, unknown or missing", () => {
+    expect(quantileAxis([3, 3, 3]).forward(3)).toBeCloseTo(0.5);
+    expect(quantileAxis([NaN, 1, 2]).forward(2)).toBe(1);
+    expect(quantileAxis([]).forward(2)).toBe(0);
+  });
+});
+
+describe("ticks", () => {
+  it("are round and inside", () => {
+    const found = roundTicks(-7.3, 12.1, 5);
+    expect(found.map(({ value }) => value)).toEqual([-5, 0, 5, 10]);
+    expect(found[0].label).toBe("−5");
+    expect(roundTicks(1, 1)).toEqual([]);
+  });
+  it("of quantile axes lie at equal steps and carry true values", () => {
+    const axis = quantileAxis([0, 1, 2, 3, 100], 5);
+    expect(evenTicks(axis, 0, 1).map(({ label }) => label)).toEqual(["0", "1", "2", "3", "100"]);
+    const near = evenTicks(axis, 0.7, 1);
+    expect(near.length).toBeGreaterThanOrEqual(3);
+    near.forEach(({ place }) => expect(place).toBeGreaterThanOrEqual(0.7 - 1e-9));
+  });
+  it("have as many digits as tell them apart", () => {
+    expect(labels([0.1234, 0.1299, 3])).toEqual(["0.12", "0.13", "3"]);
+  });
+});
+
+describe("the plane", () => {
+  const frame = { x: 2, y: -1, step: 0.001 };
+  const positions = Uint16Array.from([0, 0, 65534, 40000, 32767, 32767, 65535, 65535]);
+  it("keeps linear places, and what has none", () => {
+    const { places, bounds } = planeOf(positions, frame, "linear", 2);
+    expect([...places.slice(0, 6)]).toEqual([0, 0, 65534, 40000, 32767, 32767]);
+    expect(places[6]).toBeNaN();
+    expect(bounds).toEqual({ left: 0, bottom: 0, right: 65534, top: 40000 });
+    expect(trueValue(32767, 2, 0.001)).toBe(2);
+  });
+  it("spreads quantile places over the picture", () => {
+    const { places } = planeOf(positions, frame, "quantile", 2);
+    expect(places[0]).toBeCloseTo(-32767);
+    expect(places[2]).toBeCloseTo(98301);
+    expect(places[4]).toBeCloseTo(32767);
+    expect(places[5]).toBeCloseTo(32767);
+  });
+  it("tells ticks by their true values", () => {
+    const size = { width: 400, height: 400 };
+    const { across } = planeOf(positions, frame, "linear", 1).ticks(WHOLE, size);
+    const zero = across.find(({ label }) => label === "0")!;
+    expect(zero.at).toBeCloseTo(200 + ((0 - 2) / 0.001) * (400 / 65534), 3);
+  });
+  it("finds the point under the pointer", () => {
+    const { places } = planeOf(positions, frame, "linear", 1);
+    const size = { width: 400, height: 400 };
+    expect(nearest(places, WHOLE, size, 203, 198)).toBe(2);
+    expect(nearest(places, WHOLE, size, 100, 100)).toBe(-1);
+  });
+  it("leaves words that would lie over others out", () => {
+    const at = (x: number, y: number, text: string) => ({ x, y, text, colour: "" });
+    const many = Array.from({ length: 40 }, (_, i) => at(32767 + i, 32767, `w${i}`));
+    const found = placed(many, WHOLE, { width: 300, height: 300 }, () => 40, { line: 14, shifts: BESIDE, gap: 0 });
+    expect(found.length).toBeGreaterThan(3);
+    expect(found.length).toBeLessThan(12);
+    for (const a of found) for (const b of found)
+      if (a !== b) expect(Math.abs(a.left - b.left) >= 40 || Math.abs(a.top - b.top) >= 14).toBe(true);
+  });
+});
+
+const head = (layer: number, number: number, more: Partial<HeadLayout>): HeadLayout => ({
+  layer, head: number, kl: [1], mass: 1, activity: 0, chain: 0, chain_mean: 0, notes: [], frame: { x: 0, y: 0, step: 1 }, ...more,
+});
+
+describe("heads", () => {
+  const heads = [
+    head(0, 0, { kl: [2, 1.5], activity: 0.2, chain: 3, chain_mean: 1 }),
+    head(0, 1, { kl: [null], activity: 0.9, chain: 3, chain_mean: 2, notes: ["every token attends to itself only"] }),
+    head(1, 0, { kl: [0.5, 0.7], activity: 0.5, chain: 1 }),
+  ];
+  const found = { heads, restarts: 2 } as Tsne;
+  it("are ordered as asked; what has no KL comes last", () => {
+    expect(ordered(heads, "layer")).toEqual([0, 1, 2]);
+    expect(ordered(heads, "kl")).toEqual([2, 0, 1]);
+    expect(ordered(heads, "activity")).toEqual([1, 2, 0]);
+    expect(ordered(heads, "chain")).toEqual([1, 0, 2]);
+    expect(best(heads[1])).toBeNull();
+    expect(telling(found)).toEqual({ layer: 0, head: 1 });
+  });
+  it("are told in a sentence", () => {
+    expect(says(found, { layer: 0, head: 0 }, 9, "text")).toBe("L0·H0, 3rd most active of 3 heads, reads these 9 tokens in chains of up to 3 steps: KL 1.50 to 2.00 in 2 restarts.");
+    expect(says(found, { layer: 0, head: 1 }, 9, "text")).toContain("cannot be laid out");
+    expect(says(found, { layer: 7, head: 1 }, 9, "text")).toBe("");
+  });
+  it("lie one after the other in a buffer", () => {
+    expect([...starts([0, 0, 1], (layer) => (layer ? 5 : 3))]).toEqual([0, 3, 6, 11]);
+  });
+});
+
+describe("what is pointed at", () => {
+  it("is one point of self attention, and one of two kinds of cross attention", () => {
+    expect(focusOfPoint(4, 10, true)).toEqual({ query: 4, key: 4 });
+    expect(focusOfPoint(12, 10, false)).toEqual({ query: null, key: 2 });
+    expect(focusOfPoint(-1, 10, true)).toBeNull();
+    expect(pointsOfFocus({ query: 1, key: 2 }, 10, true)).toEqual([1, 2]);
+    expect(pointsOfFocus({ query: 1, key: 2 }, 10, false)).toEqual([1, 12]);
+  });
+  it("has about a line for each token, never of next to nothing", () => {
+    const sharp = Float32Array.from({ length: 100 }, (_, i) => (i % 10 === Math.floor(i / 10) - 1 ? 0.9 : 0.01));
+    expect(usualLine(sharp, 10, true)).toBeCloseTo(0.02);
+    expect(usualLine(Float32Array.from({ length: 100 }, () => 0.1), 10, true)).toBeCloseTo(0.1);
+    expect(usualLine(Float32Array.from({ length: 9 }, (_, i) => (i % 4 ? 0.8 : 1)), 3, true)).toBeCloseTo(0.3);
+  });
+  it("has words that say much first", () => {
+    expect(importance("lighthouse", false)).toBeGreaterThan(importance("of", false));
+    expect(importance("of", false)).toBeGreaterThan(importance("##s", false));
+    expect(importance("##s", false)).toBeGreaterThan(importance(",", false));
+  });
+});

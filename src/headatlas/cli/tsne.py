@@ -1,0 +1,238 @@
+"""The commands `tsne heads`, `tsne activity`, `tsne compare` and `tsne robustness`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headatlas.cli.base import Data, Limit, Seed, TextColumn, app, check_output
+from headatlas.errors import OptionError
+
+tsne = typer.Typer(help="Head t-SNE: a text as one head sees it.", no_args_is_help=True)
+app.add_typer(tsne, name="tsne")
+
+TABLES = (".csv", ".parquet")
+FIGURES = (".png", ".svg", ".pdf")
+
+Source = Annotated[str, typer.Argument(metavar="MODEL", help="A model as `collect` takes it, or an atlas.")]
+Text = Annotated[str, typer.Argument(help="The text; FILE.txt with --file; of an atlas, the number of an example.")]
+File = Annotated[bool, typer.Option("--file", help="TEXT is the name of a file that holds it.")]
+Special = Annotated[bool, typer.Option("--special/--no-special", help="Keep special tokens such as [CLS].")]
+Perplexity = Annotated[float, typer.Option(help="Of standard t-SNE: about how many neighbours count.")]
+Figure = Annotated[str | None, typer.Option("--figure", help="A .png, .svg or .pdf file.")]
+Folder = Annotated[str, typer.Option("-o", "--output", help="Folder for the results; the same again goes on.")]
+Heads = Annotated[str, typer.Option(help="all, a layer (L3), a head (L3·H10 or L3H10), or several with commas.")]
+Dark = Annotated[bool, typer.Option("--dark", help="Light on dark.")]
+
+
+@tsne.command(
+    epilog="""[bold]Examples[/bold]
+
+    headatlas tsne heads packaged "The cat sat on the mat, and the dog lay on the floor."
+
+    headatlas tsne heads packaged "The cat sat on the mat." --heads L0H2 -o cat.png
+
+    headatlas tsne heads sample.atlas 3 --heads L0,L1 --no-special -o positions.csv"""
+)
+def heads(
+    model: Source,
+    text: Text,
+    file: File = False,
+    heads: Heads = "all",
+    restarts: Annotated[int, typer.Option(help="Layouts of each head; the one with the least KL is kept.")] = 16,
+    special: Special = True,
+    words: Annotated[bool, typer.Option("--words", help="Words in place of pieces.")] = False,
+    quantile: Annotated[bool, typer.Option("--quantile", help="One head: quantile-equidistant axes.")] = False,
+    output: Annotated[str | None, typer.Option("-o", "--output", help="Figure, or .csv/.parquet of positions.")] = None,
+    dark: Dark = False,
+    seed: Seed = 0,
+) -> None:
+    """Lay a text out as each head sees it, and print KL by head."""
+    if output is not None:
+        check_output(output, FIGURES + TABLES)
+    from headatlas import tsne as stage
+
+    found = stage.heads(
+        model, _text(model, text, file), heads=heads, restarts=restarts, seed=seed, special=special,
+        unit="word" if words else "token",
+    )  # fmt: skip
+    _print(found.rows())
+    for remark in found.remarks:
+        typer.echo(remark, err=True)
+    if output is not None:
+        _save_heads(found, output, quantile, dark)
+
+
+def _save_heads(found: Any, output: str, quantile: bool, dark: bool) -> None:
+    if output.lower().endswith(TABLES):
+        rows = []
+        for (layer, head), layout in found.layouts.items():
+            points = found.points[layer]
+            for number, (x, y) in enumerate(layout.tolist()):
+                point = {"point": number, "text": points.text[number], "query": bool(points.query[number])}
+                rows.append({"layer": layer, "head": head} | point | {"x": x, "y": y})
+        _write(rows, output)
+        return
+    from headatlas import plot
+    from headatlas.plot import tsne as drawing
+
+    if len(found.layouts) == 1:
+        layer, head = next(iter(found.layouts))
+        plot.save(drawing.head(found, layer, head, quantile=quantile, dark=dark), output)
+    elif quantile:
+        raise OptionError("--quantile is for the figure of one head: name it with --heads")
+    else:
+        plot.save(drawing.layouts(found, dark=dark), output)
+
+
+@tsne.command(
+    epilog="""[bold]Examples[/bold]
+
+    headatlas tsne activity packaged "The cat sat on the mat, and the dog lay on the floor."
+
+    headatlas tsne activity sample.atlas 3 --by chain -o maximum.png"""
+)
+def activity(
+    model: Source,
+    text: Text,
+    file: File = False,
+    by: Annotated[str, typer.Option(help="Ranked by activity or by chain.")] = "activity",
+    strength: Annotated[float, typer.Option(help="Least attention that makes a step of a chain.")] = 0.3,
+    output: Annotated[str | None, typer.Option("-o", "--output", help="A .png, .svg or .pdf file.")] = None,
+    dark: Dark = False,
+) -> None:
+    """Rank heads by activity or by their longest chain, and draw maximum attention."""
+    if output is not None:
+        check_output(output, FIGURES)
+    from headatlas import tsne as stage
+
+    found = stage.activity(model, _text(model, text, file), strength=strength)
+    _print(found.ranked(by))
+    if output is not None:
+        from headatlas import plot
+        from headatlas.plot import tsne as drawing
+
+        plot.save(drawing.activity(found, dark=dark), output)
+
+
+@tsne.command(
+    epilog="""[bold]Examples[/bold]
+
+    headatlas tsne compare packaged sample --limit 4 -o compared --figure compared.png
+
+    headatlas tsne compare ./my-model reviews.csv --text-column review -o compared --runs 32"""
+)
+def compare(
+    model: Source,
+    data: Data,
+    output: Folder,
+    text_column: TextColumn = None,
+    limit: Limit = None,
+    runs: Annotated[int, typer.Option(help="Layouts of each head and layer, from random starts.")] = 16,
+    heads: Heads = "all",
+    perplexity: Perplexity = 20,
+    special: Special = True,
+    optimiser: Annotated[str, typer.Option(help="Of standard t-SNE: kernel or opentsne.")] = "kernel",
+    figure: Figure = None,
+    dark: Dark = False,
+    seed: Seed = 0,
+) -> None:
+    """KL of head t-SNE against standard t-SNE, per layer. Run the same command again to go on after a stop."""
+    if optimiser not in ("kernel", "opentsne"):
+        raise OptionError(f"--optimiser {optimiser}: choose kernel or opentsne")
+    _check_figure(figure)
+    from headatlas import data as reader
+    from headatlas import tsne as stage
+
+    texts = reader.load(data, text_column=text_column, limit=limit)
+    options: dict[str, Any] = {"runs": runs, "heads": heads, "perplexity": perplexity, "seed": seed}
+    options |= {"special": special, "optimiser": optimiser}
+    table = stage.compare(model, texts, output, **options)
+    _finish(stage.compared(table), table, "compare", figure, dark)
+
+
+@tsne.command(
+    epilog="""[bold]Examples[/bold]
+
+    headatlas tsne robustness packaged sample --limit 1 --repeats 20 -o disturbed
+
+    headatlas tsne robustness packaged sample --limit 1 -o disturbed --figure disturbed.png"""
+)
+def robustness(
+    model: Source,
+    data: Data,
+    output: Folder,
+    text_column: TextColumn = None,
+    limit: Limit = None,
+    share: Annotated[float, typer.Option(help="Share of the tokens that is replaced.")] = 0.05,
+    repeats: Annotated[int, typer.Option(help="Disturbed texts.")] = 1000,
+    heads: Annotated[
+        str, typer.Option(help="active: the most active head of each layer; or as in `heads`.")
+    ] = "active",
+    perplexity: Perplexity = 20,
+    special: Special = True,
+    figure: Figure = None,
+    dark: Dark = False,
+    seed: Seed = 0,
+) -> None:
+    """KL with and without replaced tokens, per layer. Run the same command again to go on after a stop."""
+    _check_figure(figure)
+    from headatlas import data as reader
+    from headatlas import tsne as stage
+
+    texts = reader.load(data, text_column=text_column, limit=limit)
+    options: dict[str, Any] = {"share": share, "repeats": repeats, "heads": heads, "perplexity": perplexity}
+    table = stage.robustness(model, texts, output, special=special, seed=seed, **options)
+    _finish(stage.robust(table), table, "robustness", figure, dark)
+
+
+def _text(model: str, text: str, file: bool) -> str | int:
+    """The text itself, read from a file, or the number of an example of an atlas."""
+    if file:
+        try:
+            return Path(text).expanduser().read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise OptionError(f"--file {text} cannot be read as text: {error}") from None
+    from headatlas.files import Files
+
+    return int(text) if text.isdecimal() and ("://" in model or Files(model).exists("atlas.json")) else text
+
+
+def _check_figure(figure: str | None) -> None:
+    if figure is not None:
+        check_output(figure, FIGURES)
+
+
+def _finish(summary: Any, table: Any, kind: str, figure: str | None, dark: bool) -> None:
+    from headatlas.cli.tables import print_table
+
+    print_table(summary, most=summary.num_rows)
+    if figure is not None:
+        from headatlas import plot
+        from headatlas.plot import tsne as drawing
+
+        plot.save({"compare": drawing.compare, "robustness": drawing.robustness}[kind](table, dark=dark), figure)
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    import pyarrow as pa
+
+    from headatlas.cli.tables import print_table
+
+    print_table(pa.Table.from_pylist(rows), most=len(rows))
+
+
+def _write(rows: list[dict[str, Any]], output: str) -> None:
+    import pyarrow as pa
+
+    table = pa.Table.from_pylist(rows)
+    if output.lower().endswith(".parquet"):
+        import pyarrow.parquet as pq
+
+        pq.write_table(table, output)
+    else:
+        from pyarrow import csv
+
+        csv.write_csv(table, output)
