@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -99,43 +100,70 @@ def heads(
         raise OptionError(f"unit {unit!r}: choose token or word")
     reading = read(source, text)
     chosen = choose(reading.model, heads)
-    work = _Work(reading, restarts, seed, special, unit, iterations)
-    done = {}
-    assert reading.maps  # one forward pass, before threads share it
-    with (
-        progress.bar("laying out", len(chosen), "heads") as advance,
-        closing(parallel.run(work, chosen)) as results,
-    ):
-        for one, found in results:
-            done[one] = found
-            advance(1)
-    return _gathered(reading, {one: done[one] for one in chosen}, seed, special, unit)
-
-
-Laid = tuple[NDArray[np.float32], NDArray[np.float64], float, tuple[str, ...]]
+    how = How(restarts, seed, special, unit, iterations)
+    with progress.bar("laying out", len(chosen), "heads") as advance:
+        return lay_out(reading, chosen, how, partial(_in_threads, advance))
 
 
 @dataclass(frozen=True)
-class _Work:
-    reading: Reading
-    restarts: int
-    seed: int
-    special: bool
-    unit: Unit
-    iterations: int
+class How:
+    """How layouts are made; see `heads`."""
 
-    def __call__(self, one: Head) -> tuple[Head, Laid]:
-        """Lay out one head; a thread each."""
-        parallel.check()
-        layer = self.reading.model.layers[one[0]]
-        try:
-            found = head_affinity(self.reading, layer, one[1], self.special, self.unit)
-        except Empty as reason:
-            count = len(head_points(self.reading, layer, self.special, self.unit).text)
-            nothing = np.full(self.restarts, np.nan)
-            return one, (np.full((count, 2), np.nan, np.float32), nothing, 0.0, (str(reason),))
-        places, kl = kernel.layouts(found.p, restarts=self.restarts, seed=(self.seed, *one), iterations=self.iterations)
-        return one, (places[int(kl.argmin())], kl, found.mass, found.notes)
+    restarts: int = 16
+    seed: int = 0
+    special: bool = True
+    unit: Unit = "token"
+    iterations: int = kernel.ITERATIONS
+
+
+@dataclass(frozen=True)
+class Laid:
+    """The layout of one head that is kept, KL of every restart, and what is said of its P."""
+
+    layout: NDArray[np.float32]
+    kl: NDArray[np.float64]
+    mass: float
+    notes: tuple[str, ...]
+
+
+Run = Callable[[Callable[[Head], tuple[Head, Laid]], list[Head]], Iterable[tuple[Head, Laid]]]
+
+
+def lay_out(reading: Reading, chosen: list[Head], how: How, run: Run) -> Layouts:
+    """Lay out these heads of a text that was read; `run` does pieces of work, in any order."""
+    assert reading.maps  # one forward pass, before threads share it
+    done = dict(run(partial(_lay_out, reading, how), chosen))
+    layers = [reading.model.layers[number] for number in sorted({layer for layer, _ in chosen})]
+    points = {layer.index: head_points(reading, layer, how.special, how.unit) for layer in layers}
+    turned: dict[Head, NDArray[np.float32]] = {}
+    for kind in {layer.kind for layer in layers}:  # layouts of the same points can be compared
+        turned |= align({one: done[one].layout for one in chosen if reading.model.layers[one[0]].kind == kind})
+    return Layouts(
+        reading.model.name, how.seed, points, {one: turned[one] for one in chosen},
+        {one: done[one].kl for one in chosen}, {one: done[one].mass for one in chosen},
+        {one: done[one].notes for one in chosen}, tuple(_remarks(layers, points)),
+    )  # fmt: skip
+
+
+def _in_threads(
+    advance: Callable[[int], None], work: Callable[[Head], tuple[Head, Laid]], chosen: list[Head]
+) -> Iterator[tuple[Head, Laid]]:
+    with closing(parallel.run(work, chosen)) as results:
+        for found in results:
+            advance(1)
+            yield found
+
+
+def _lay_out(reading: Reading, how: How, one: Head) -> tuple[Head, Laid]:
+    layer = reading.model.layers[one[0]]
+    try:
+        found = head_affinity(reading, layer, one[1], how.special, how.unit)
+    except Empty as reason:
+        count = len(head_points(reading, layer, how.special, how.unit).text)
+        nowhere = np.full((count, 2), np.nan, np.float32)
+        return one, Laid(nowhere, np.full(how.restarts, np.nan), 0.0, (str(reason),))
+    places, kl = kernel.layouts(found.p, restarts=how.restarts, seed=(how.seed, *one), iterations=how.iterations)
+    return one, Laid(places[int(kl.argmin())], kl, found.mass, found.notes)
 
 
 def head_affinity(reading: Reading, layer: Layer, head: int, special: bool = True, unit: Unit = "token") -> Affinity:
@@ -169,20 +197,6 @@ def head_points(reading: Reading, layer: Layer, special: bool, unit: Unit) -> Po
                 token.append(int(start))
                 query.append(queries)
     return Points(text, np.array(token, np.int64), np.array(query, bool))
-
-
-def _gathered(reading: Reading, done: dict[Head, Laid], seed: int, special: bool, unit: Unit) -> Layouts:
-    layers = [reading.model.layers[number] for number in sorted({layer for layer, _ in done})]
-    points = {layer.index: head_points(reading, layer, special, unit) for layer in layers}
-    turned: dict[Head, NDArray[np.float32]] = {}
-    for kind in {layer.kind for layer in layers}:  # layouts of the same points can be compared
-        own = {one: laid[0] for one, laid in done.items() if reading.model.layers[one[0]].kind == kind}
-        turned |= align(own)
-    return Layouts(
-        reading.model.name, seed, points, {one: turned[one] for one in done},
-        {one: laid[1] for one, laid in done.items()}, {one: laid[2] for one, laid in done.items()},
-        {one: laid[3] for one, laid in done.items()}, tuple(_remarks(layers, points)),
-    )  # fmt: skip
 
 
 def _remarks(layers: list[Layer], points: dict[int, Points]) -> list[str]:
