@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -337,6 +338,11 @@ def test_commands_print_draw_and_write(tmp_path, monkeypatch):
     done("tsne", "heads", "packaged", CAT, "--heads", "L0H2", "--restarts", 2, "-o", "one.csv")
     assert (tmp_path / "one.csv").read_text().splitlines()[0].replace('"', "") == "layer,head,point,text,query,x,y"
     assert "chain" in done("tsne", "activity", "packaged", CAT, "--by", "chain", "-o", "maximum.png")
+    done("tsne", "hidden", "packaged", CAT, "--layer", 2, "--quantile", "-o", "layer.svg")
+    assert "as layer 2 of" in (tmp_path / "layer.svg").read_text()
+    Path("jobs.txt").write_text("nurse\nbaker\npilot\njudge\nsmith\nclown\n")
+    assert "perplexity 1.67" in " ".join(done("tsne", "words", "packaged", "jobs.txt", "-o", "jobs.csv").split())
+    assert len(Path("jobs.csv").read_text().splitlines()) == 1 + 6 * 6
 
 
 @pytest.mark.parametrize(
@@ -346,6 +352,8 @@ def test_commands_print_draw_and_write(tmp_path, monkeypatch):
         (("heads", "packaged", "a b", "-o", "x.doc"), "choose a name that ends in"),
         (("heads", "packaged", "none.txt", "--file"), "cannot be read as text"),
         (("heads", "packaged", "a b", "--restarts", "0"), "at least 1 restart"),
+        (("hidden", "packaged", "a b c d e f", "--layer", "9", "-o", "x.png"), "layer 9 was not laid out"),
+        (("words", "packaged", "none.txt"), "none.txt"),
         (("activity", "packaged", "a b", "--by", "size"), "choose activity or chain"),
         (("activity", "packaged", "a b", "--strength", "2"), "at most 1"),
         (("compare", "packaged", "sample", "-o", "x", "--optimiser", "magic"), "kernel or opentsne"),

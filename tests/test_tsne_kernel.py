@@ -2,9 +2,12 @@
 
 import hashlib
 import math
+import os
+import platform
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -136,6 +139,35 @@ def test_a_process_that_compiles_and_one_that_loads_give_the_same_bits(tmp_path)
     assert (compiled[1], loaded[1]) == ("0", "1")
     here = hashlib.sha256(kernel.layouts(probabilities(33), restarts=9)[0].tobytes()).hexdigest()
     assert compiled[0] == loaded[0] == here
+
+
+PLAIN = """
+import sys, numpy as np
+sys.path[:0] = sys.argv[1:]
+import test_tsne_kernel as own
+from headatlas.tsne import kernel
+from headatlas.tsne.lanes import WIDTH
+for n in (4, 7):
+    own.test_the_gradient_is_that_of_finite_differences(n)
+own.test_the_sum_that_normalises_q_is_that_of_all_pairs()
+own.test_kl_is_that_of_a_plain_loop()
+_, kl = kernel.layouts(own.probabilities(30), restarts=16)
+code = "".join(kernel.descend.inspect_asm().values())
+print(float(np.median(kl)), "ymm" in code, "zmm" in code)
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names a processor of this family")
+@pytest.mark.parametrize("processor", ["x86-64", "x86-64-v3"])
+def test_processors_without_wide_vectors_find_the_same(tmp_path, processor):
+    """The plainest 64-bit processor (SSE2 alone), and one with AVX2 but without AVX-512."""
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": ""}
+    command = [sys.executable, "-c", PLAIN, *sys.path, str(Path(__file__).parent)]
+    child = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
+    assert child.returncode == 0, child.stderr
+    median, *wide = child.stdout.split()
+    assert wide == (["False", "False"] if processor == "x86-64" else ["True", "False"])
+    assert float(median) == pytest.approx(np.median(kernel.layouts(probabilities(30), restarts=16)[1]), rel=0.01)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])

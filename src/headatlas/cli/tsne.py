@@ -1,4 +1,4 @@
-"""The commands `tsne heads`, `tsne activity`, `tsne compare` and `tsne robustness`."""
+"""The commands of `tsne`: heads, hidden, words, activity, compare and robustness."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ Figure = Annotated[str | None, typer.Option("--figure", help="A .png, .svg or .p
 Folder = Annotated[str, typer.Option("-o", "--output", help="Folder for the results; the same again goes on.")]
 Heads = Annotated[str, typer.Option(help="all, a layer (L3), a head (L3·H10 or L3H10), or several with commas.")]
 Dark = Annotated[bool, typer.Option("--dark", help="Light on dark.")]
+Layer = Annotated[int, typer.Option(help="The layer; −1 is the last.")]
+Quantile = Annotated[bool, typer.Option("--quantile", help="Quantile-equidistant axes.")]
+Output = Annotated[str | None, typer.Option("-o", "--output", help="Figure, or .csv/.parquet of positions.")]
 
 
 @tsne.command(
@@ -45,7 +48,7 @@ def heads(
     special: Special = True,
     words: Annotated[bool, typer.Option("--words", help="Words in place of pieces.")] = False,
     quantile: Annotated[bool, typer.Option("--quantile", help="One head: quantile-equidistant axes.")] = False,
-    output: Annotated[str | None, typer.Option("-o", "--output", help="Figure, or .csv/.parquet of positions.")] = None,
+    output: Output = None,
     dark: Dark = False,
     seed: Seed = 0,
 ) -> None:
@@ -85,6 +88,86 @@ def _save_heads(found: Any, output: str, quantile: bool, dark: bool) -> None:
         raise OptionError("--quantile is for the figure of one head: name it with --heads")
     else:
         plot.save(drawing.layouts(found, dark=dark), output)
+
+
+@tsne.command(
+    epilog="""[bold]Examples[/bold]
+
+    headatlas tsne hidden packaged "The cat sat on the mat, and the dog lay on the floor." --layer 2 -o cat.png"""
+)
+def hidden(
+    model: Source,
+    text: Text,
+    file: File = False,
+    layer: Layer = -1,
+    perplexity: Perplexity = 20,
+    special: Special = True,
+    quantile: Quantile = False,
+    output: Output = None,
+    dark: Dark = False,
+    seed: Seed = 0,
+) -> None:
+    """Standard t-SNE of a text's hidden states: print KL by layer, draw one layer."""
+    if output is not None:
+        check_output(output, FIGURES + TABLES)
+    from headatlas import tsne as stage
+
+    found = stage.hidden(model, _text(model, text, file), perplexity=perplexity, seed=seed, special=special)
+    _finish_states(found, layer, quantile, output, dark)
+
+
+@tsne.command(
+    epilog="""[bold]Examples[/bold]
+
+    headatlas tsne words packaged professions.txt -o professions.png
+
+    headatlas tsne words packaged words.csv --text-column word --layer 2 -o words.png"""
+)
+def words(
+    model: Source,
+    data: Annotated[str, typer.Argument(metavar="WORDS", help="FILE.txt with a word a line, or any data.")],
+    text_column: TextColumn = None,
+    layer: Layer = -1,
+    perplexity: Perplexity = 20,
+    quantile: Quantile = False,
+    output: Output = None,
+    dark: Dark = False,
+    seed: Seed = 0,
+) -> None:
+    """Standard t-SNE of a list of words, each read by itself: print KL by layer, draw one layer."""
+    if output is not None:
+        check_output(output, FIGURES + TABLES)
+    from headatlas import data as reader
+    from headatlas import tsne as stage
+
+    listed = [example.text or "" for example in reader.load(data, text_column=text_column)]
+    found = stage.words(model, listed, perplexity=perplexity, seed=seed)
+    _finish_states(found, layer, quantile, output, dark)
+
+
+def _finish_states(found: Any, layer: int, quantile: bool, output: str | None, dark: bool) -> None:
+    """Print KL of all layers; draw one, or write the positions of all."""
+    rows = []
+    for number, kl in found.kl.items():
+        said = "; ".join(found.notes[number])
+        rows.append({"layer": number, "kl": float(kl.min()), "points": len(found.points[number]), "notes": said})
+    _print(rows)
+    if output is None:
+        return
+    if output.lower().endswith(TABLES):
+        _write(
+            [
+                {"layer": number, "point": point, "text": found.points[number][point], "x": x, "y": y}
+                for number, layout in found.layouts.items()
+                for point, (x, y) in enumerate(layout.tolist())
+            ],
+            output,
+        )
+        return
+    from headatlas import plot
+
+    chosen = max(found.layouts) if layer == -1 else layer
+    plot.save(plot.tsne.states(found, chosen, quantile=quantile, dark=dark), output)
 
 
 @tsne.command(

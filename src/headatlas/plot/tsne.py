@@ -15,12 +15,14 @@ from headatlas.plot.style import SMALL, TEXT, Page, colour
 from headatlas.progress import many
 from headatlas.tsne.activity import Activity
 from headatlas.tsne.heads import Layouts
+from headatlas.tsne.hidden import States
 from headatlas.tsne.quantile import axis
 from headatlas.tsne.summary import STANDARD, compared, robust
 from headatlas.words import amount
 
 CELL, ROW = 0.95, 1.22  # inches of a thumbnail, and of a row of them
 ORDERS = ("layer", "kl")
+EQUAL = "Axes hold equally many points in equal steps; ticks are the true values."
 
 
 def layouts(found: Layouts, order: str = "layer", dark: bool = False) -> Figure:
@@ -87,9 +89,34 @@ def head(found: Layouts, layer: int, number: int, quantile: bool = False, k: int
     if not np.isfinite(layout).all():
         raise OptionError(f"L{layer}·H{number}: {'; '.join(found.notes[layer, number])}")
     title = f"The text as L{layer}·H{number} of {found.model} sees it (KL {amount(found.best(layer, number))})"
-    unit = "Axes hold equally many points in equal steps; ticks are the true values." if quantile else ""
+    unit = EQUAL if quantile else ""
     notes = _sentences(found.notes[layer, number] + found.remarks)
     page = Page(7.2, 5.6, title, " ".join(["Near means attention.", unit, *notes]).strip(), dark)
+    _words(page, layout, points.text, [colour(0 if query else 1, page.look) for query in points.query], quantile, k)
+    return page.figure
+
+
+def states(found: States, layer: int, quantile: bool = False, k: int = 100, dark: bool = False) -> Figure:
+    """Standard t-SNE of the hidden states of a layer, or of a list of words, with its words."""
+    layout, kl = found.layout(layer), found.kl[layer].min()
+    points = many(len(layout), "point")
+    title = f"{points} as layer {layer} of {found.model} holds them" + (
+        f" (KL {amount(kl)})" if np.isfinite(kl) else ""
+    )
+    notes = [
+        "Near means alike hidden states: standard t-SNE.",
+        EQUAL if quantile else "",
+        *_sentences(found.notes[layer]),
+    ]
+    page = Page(7.2, 5.6, title, " ".join(filter(None, notes)), dark)
+    _words(page, layout, found.points[layer], [colour(0, page.look)] * len(layout), quantile, k)
+    return page.figure
+
+
+def _words(
+    page: Page, layout: NDArray[np.float32], words: list[str], colours: list[Any], quantile: bool, k: int
+) -> None:
+    """Points with their words beside them, where there is room."""
     box = page.axes(0.3, 0, 6.8, 5.3, frame=True)
     shown = layout.astype(np.float64)
     if quantile:
@@ -100,11 +127,9 @@ def head(found: Layouts, layer: int, number: int, quantile: bool = False, k: int
             getattr(box, f"set_{name}ticks")(places, labels)
     else:
         box.set_aspect("equal", adjustable="datalim")
-    colours = [colour(0 if query else 1, page.look) for query in points.query]
     box.scatter(shown[:, 0], shown[:, 1], s=7, c=colours, linewidths=0, zorder=2)
     box.margins(0.06)
-    _labels(box, page, shown, points.text)
-    return page.figure
+    _labels(box, page, shown, words)
 
 
 SIDES = ((3, 3, "left", "bottom"), (3, -3, "left", "top"), (-3, 3, "right", "bottom"), (-3, -3, "right", "top"))
