@@ -9,6 +9,7 @@ stop.
 """
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
 import headatlas as ha
@@ -34,6 +35,18 @@ def verdict(what: str, found: dict[int, bool]) -> None:
     """In how many layers above the first something holds."""
     above = [holds for layer, holds in found.items() if layer > 0]
     print(f"  {what}: in {sum(above)} of {len(above)} layers above the first; in the first: {found[0]}")
+
+
+def longest(name: str, texts: list[str]) -> None:
+    """Which head has the longest chain on each text."""
+    model = ha.models.load(name)
+    first = Counter()
+    for text in texts:
+        row, second = ha.tsne.activity(model, text).ranked("chain")[:2]
+        first[f"L{row['layer']}·H{row['head']}"] += 1
+        print(f"  longest chain: L{row['layer']}·H{row['head']}, {row['chain']} steps", end="; ")
+        print(f"next: L{second['layer']}·H{second['head']}, {second['chain']}")
+    print(f"  first: {', '.join(f'{head} on {count}' for head, count in first.most_common())}")
 
 
 def compare(name: str, texts: list[str], out: Path, runs: int) -> None:
@@ -92,6 +105,7 @@ def main() -> None:
     for name in given.models:
         print(name, flush=True)
         out = given.out / Path(name).name
+        longest(name, texts)
         compare(name, texts, out, given.runs)
         if given.disturbed:
             robustness(name, texts[: given.disturbed], out, given.repeats)

@@ -343,6 +343,9 @@ def test_commands_print_draw_and_write(tmp_path, monkeypatch):
     Path("jobs.txt").write_text("nurse\nbaker\npilot\njudge\nsmith\nclown\n")
     assert "perplexity 1.67" in " ".join(done("tsne", "words", "packaged", "jobs.txt", "-o", "jobs.csv").split())
     assert len(Path("jobs.csv").read_text().splitlines()) == 1 + 6 * 6
+    done("tsne", "words", "packaged", "jobs.txt", "--seed", 3, "-o", "jobs.parquet")
+    recipe = json.loads(pq.read_schema("jobs.parquet").metadata[b"headatlas"])
+    assert recipe["seed"] == 3 and recipe["perplexity"] == 20 and len(recipe["model"]) > 8
 
 
 @pytest.mark.parametrize(

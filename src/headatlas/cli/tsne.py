@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,7 +77,7 @@ def _save_heads(found: Any, output: str, quantile: bool, dark: bool) -> None:
             for number, (x, y) in enumerate(layout.tolist()):
                 point = {"point": number, "text": points.text[number], "query": bool(points.query[number])}
                 rows.append({"layer": layer, "head": head} | point | {"x": x, "y": y})
-        _write(rows, output)
+        _write(rows, found.recipe, output)
         return
     from headatlas import plot
     from headatlas.plot import tsne as drawing
@@ -161,6 +162,7 @@ def _finish_states(found: Any, layer: int, quantile: bool, output: str | None, d
                 for number, layout in found.layouts.items()
                 for point, (x, y) in enumerate(layout.tolist())
             ],
+            found.recipe,
             output,
         )
         return
@@ -307,10 +309,11 @@ def _print(rows: list[dict[str, Any]]) -> None:
     print_table(pa.Table.from_pylist(rows), most=len(rows))
 
 
-def _write(rows: list[dict[str, Any]], output: str) -> None:
+def _write(rows: list[dict[str, Any]], recipe: dict[str, Any], output: str) -> None:
+    """Positions; a Parquet file carries the recipe in its metadata."""
     import pyarrow as pa
 
-    table = pa.Table.from_pylist(rows)
+    table = pa.Table.from_pylist(rows).replace_schema_metadata({"headatlas": json.dumps(recipe)})
     if output.lower().endswith(".parquet"):
         import pyarrow.parquet as pq
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ class Layouts:
     """The layouts of one text by head; `best` is the restart with the least KL, and the one that is kept."""
 
     model: str
-    seed: int
+    recipe: dict[str, Any]  # all that the layouts follow from
     points: dict[int, Points]  # by layer
     layouts: dict[Head, NDArray[np.float32]]  # (point, axis); NaN where there is nothing to lay out
     kl: dict[Head, NDArray[np.float64]]  # (restart,)
@@ -138,8 +138,9 @@ def lay_out(reading: Reading, chosen: list[Head], how: How, run: Run) -> Layouts
     turned: dict[Head, NDArray[np.float32]] = {}
     for kind in {layer.kind for layer in layers}:  # layouts of the same points can be compared
         turned |= align({one: done[one].layout for one in chosen if reading.model.layers[one[0]].kind == kind})
+    recipe = reading.recipe() | asdict(how) | {"kernel": kernel.RECIPE}
     return Layouts(
-        reading.model.name, how.seed, points, {one: turned[one] for one in chosen},
+        reading.model.name, recipe, points, {one: turned[one] for one in chosen},
         {one: done[one].kl for one in chosen}, {one: done[one].mass for one in chosen},
         {one: done[one].notes for one in chosen}, tuple(_remarks(layers, points)),
     )  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ class States:
     """Layouts of vectors by layer; `points[layer]` names what is laid out."""
 
     model: str
-    perplexity: float
+    recipe: dict[str, Any]  # all that the layouts follow from
     points: dict[int, list[str]]
     layouts: dict[int, NDArray[np.float32]]
     kl: dict[int, NDArray[np.float64]]  # (restart,)
@@ -59,31 +60,40 @@ def hidden(
         keep = ~side.special | special
         vectors[layer.index] = reading.hidden[layer.index][keep]
         points[layer.index] = [text.strip() for text, kept in zip(side.text, keep, strict=True) if kept]
-    return laid_out(reading.model.name, vectors, points, perplexity, restarts, seed, optimiser)
+    how = Vectors(perplexity, restarts, seed, optimiser)
+    return laid_out(reading.model.name, reading.recipe() | {"special": special}, vectors, points, how)
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """How layouts of vectors are made; see `hidden`."""
+
+    perplexity: float = PERPLEXITY
+    restarts: int = 1
+    seed: int = 0
+    optimiser: Optimiser = "opentsne"
 
 
 def laid_out(
     model: str,
+    recipe: dict[str, Any],
     vectors: dict[int, NDArray[np.float32]],
     points: dict[int, list[str]],
-    perplexity: float,
-    restarts: int,
-    seed: int,
-    optimiser: Optimiser,
+    how: Vectors,
 ) -> States:
     """t-SNE of the vectors of each layer, turned into a common orientation."""
     found = {}
     with progress.bar("laying out", len(vectors), "layers") as advance:
         for layer, own in vectors.items():
             found[layer] = standard(
-                own, perplexity=perplexity, restarts=restarts, seed=(seed, layer), optimiser=optimiser
+                own, perplexity=how.perplexity, restarts=how.restarts, seed=(how.seed, layer), optimiser=how.optimiser
             )
             advance(1)
     turned: dict[int, NDArray[np.float32]] = {}
     for size in {len(own) for own in vectors.values()}:
         turned |= align({layer: one.layout for layer, one in found.items() if len(one.layout) == size})
     return States(
-        model, perplexity, points, {layer: turned[layer] for layer in found},
+        model, recipe | asdict(how), points, {layer: turned[layer] for layer in found},
         {layer: one.kl for layer, one in found.items()}, {layer: one.notes for layer, one in found.items()},
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headatlas import models, packaged
+from headatlas import __version__, models, packaged
 from headatlas.data import Example
 from headatlas.errors import DataError, ModelError, OptionError
 from headatlas.files import Files
@@ -43,6 +44,13 @@ class Reading:
     model: Model
     batch: Batch
     encoded: Encoded | None  # None for an image
+
+    def recipe(self) -> dict[str, Any]:
+        """What was read, and by which model."""
+        digest = hashlib.sha256()
+        for name, values in sorted(self.batch.inputs.items()):
+            digest.update(name.encode() + values.cpu().numpy().tobytes())
+        return {"version": __version__, "model": self.model.hash, "input": digest.hexdigest()[:16]}
 
     def side(self, kind: Kind, queries: bool) -> Side:
         """Tokens that are the queries, or the keys, of layers of this kind."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import progress
+from headatlas import __version__, progress
 from headatlas.errors import DataError, OptionError
 from headatlas.models.facts import Model
-from headatlas.tsne.hidden import States, laid_out
+from headatlas.tsne.hidden import States, Vectors, laid_out
 from headatlas.tsne.reading import Source, model_of, opened, read
 from headatlas.tsne.standard import PERPLEXITY, Optimiser
 
@@ -56,7 +57,9 @@ def words(
         raise OptionError(f"layer {wrong}: hidden states are known of layers {min(rows)} to {max(rows)}")
     vectors = {layer: np.stack(own) for layer, own in rows.items() if layers is None or layer in layers}
     points = dict.fromkeys(vectors, listed)
-    return laid_out(model.name, vectors, points, perplexity, restarts, seed, optimiser)
+    digest = hashlib.sha256("\n".join(listed).encode()).hexdigest()[:16]
+    recipe = {"version": __version__, "model": model.hash, "input": digest, "pool": pool}
+    return laid_out(model.name, recipe, vectors, points, Vectors(perplexity, restarts, seed, optimiser))
 
 
 def word_vectors(model: Model, text: str, pool: Pool = "auto") -> dict[int, NDArray[np.float32]]:
