@@ -157,13 +157,17 @@ def test_texts_of_one_to_three_tokens(model, text, special):
 
 
 def test_a_text_without_tokens_of_its_own(model):
-    found = tsne.heads(model, "", heads="L0·H0", restarts=2, special=False)
+    found = tsne.heads(model, "\u200b", heads="L0·H0", restarts=2, special=False)
     assert found.layout(0, 0).shape == (0, 2) and "special=True" in found.notes[0, 0][0]
+    for empty in ("", " \n"):
+        with pytest.raises(DataError, match="the text is empty"):
+            tsne.heads(model, empty)
 
 
-def test_a_text_of_512_tokens(model):
+def test_a_text_of_512_tokens(model, capsys):
     found = tsne.heads(model, "tide " * 600, heads="L1·H3", restarts=1, iterations=8)
     assert found.layout(1, 3).shape == (512, 2) and np.isfinite(found.layout(1, 3)).all()
+    assert "longer than the 512 tokens that are read: the last 90 are cut off" in capsys.readouterr().err
 
 
 def test_heads_are_named_in_many_ways(model):

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headatlas import __version__, models, packaged
+from headatlas import __version__, models, packaged, progress
 from headatlas.data import Example
 from headatlas.errors import DataError, ModelError, OptionError
 from headatlas.files import Files
@@ -148,10 +148,13 @@ def _of_atlas(atlas: Atlas, number: int) -> tuple[Example, int]:
 def _read(model: Model, example: Example, options: dict[str, Any], window: int) -> Reading:
     if model.modality == "image":
         return Reading(model, image_batch(model, [example.image or ""]), None)
-    found = encode(model, example, **options)
+    found = encode(model, example, **options) if (example.text or example.pair or "").strip() else []
     if not found:
         raise DataError("the text is empty: there is nothing to lay out")
     encoded = found[min(window, len(found) - 1)]
+    if encoded.cut:
+        kept = len(encoded.source)
+        progress.say(f"the text is longer than the {kept:,} tokens that are read: the last {encoded.cut:,} are cut off")
     return Reading(model, text_batch(model, [encoded]), encoded)
 
 
