@@ -22,6 +22,7 @@ from headatlas.words import amount
 
 CELL, ROW = 0.95, 1.22  # inches of a thumbnail, and of a row of them
 ORDERS = ("layer", "kl")
+GAP, MOST_WORDS = 0.14, 120  # inches between layers; tokens that can be written beside one another
 EQUAL = "Axes hold equally many points in equal steps; ticks are the true values."
 
 
@@ -160,23 +161,43 @@ def activity(found: Activity, dark: bool = False) -> Figure:
     """Maximum attention: a row a head, layers below one another, a column a token."""
     first = found.ranked("activity")[0]
     longest = found.ranked("chain")[0]
-    title = (
-        f"L{first['layer']}·H{first['head']} is the most active head of {found.model} on this text; the longest chain, "
-        f"{many(longest['chain'], 'step')}, is that of L{longest['layer']}·H{longest['head']}"
+    chain = f"longest chain, {many(longest['chain'], 'step')}"
+    same = (first["layer"], first["head"]) == (longest["layer"], longest["head"])
+    title = f"L{first['layer']}·H{first['head']} is the most active head of {found.model} on this text" + (
+        f" and has the {chain}" if same else f"; the {chain}, is that of L{longest['layer']}·H{longest['head']}"
     )
     note = "Colour is the largest attention each token gets from any token, from 0 to 1. Heads run down, tokens across."
     heights = {layer: 0.1 * len(rows) for layer, rows in found.maximum.items()}
-    page = Page(9.0, sum(heights.values()) + 0.14 * len(heights) + 0.7, title, note, dark)
+    above = {layer: _room(found.keys[layer], layer == min(heights)) for layer in heights}
+    page = Page(9.0, sum(heights.values()) + sum(above.values()) + 0.7, title, note, dark)
     top = 0.0
-    scale = ScalarMappable(Normalize(0, 1), page.look.amounts)
     for layer, rows in found.maximum.items():
-        box = page.axes(0.4, top, 8.6, heights[layer])
+        top += above[layer]
+        box = page.axes(0.55, top, 8.45, heights[layer])
         box.imshow(rows, cmap=page.look.amounts, vmin=0, vmax=1, aspect="auto", interpolation="none")
-        box.set(xticks=[], yticks=[])
+        box.set_yticks(range(0, len(rows), 3), [f"H{head}" for head in range(0, len(rows), 3)], size=5)
+        box.set_xticks([])
+        if above[layer] > GAP:
+            box.xaxis.tick_top()
+            words = [_short(word) for word in found.keys[layer]]
+            box.set_xticks(range(len(words)), words, size=5, rotation=90, parse_math=False)
         page.text(0, top + heights[layer] / 2, f"L{layer}", size=SMALL, va="center")
-        top += heights[layer] + 0.14
-    page.scale(0.4, top + 0.1, scale, "maximum attention")
+        top += heights[layer]
+    scale = ScalarMappable(Normalize(0, 1), page.look.amounts)
+    page.scale(0.55, top + 0.2, scale, "maximum attention")
     return page.figure
+
+
+def _room(words: list[str], first: bool) -> float:
+    """Inches above a layer: for its tokens above the first, if they fit beside one another."""
+    if not first or len(words) > MOST_WORDS:
+        return GAP
+    return 0.05 + 0.043 * max((len(_short(word)) for word in words), default=0)
+
+
+def _short(word: str) -> str:
+    word = word.strip()
+    return word if len(word) <= 14 else f"{word[:13]}…"
 
 
 def compare(table: Any, dark: bool = False) -> Figure:
@@ -204,11 +225,17 @@ def _boxes(table: Any, layers: list[int], title: str, note: str, dark: bool) -> 
             part.set(facecolor=colour(number, page.look), linewidth=0)
         for part in (*made["whiskers"], *made["caps"], *made["medians"]):
             part.set(color=page.look.ink, linewidth=0.7)
-        page.text(0.55 + 1.6 * number, 0, f"■ {name}", color=colour(number, page.look), size=TEXT)
+        _key(page, number, name)
     box.set_xticks(range(len(layers)), [f"L{one}" for one in layers])
     box.set_ylabel("KL", size=TEXT)
     box.set_ylim(0)
     return page.figure
+
+
+def _key(page: Page, number: int, name: str) -> None:
+    """What a colour stands for."""
+    page.text(0.55 + 1.6 * number, 0, "■", color=colour(number, page.look), size=TEXT)
+    page.text(0.55 + 1.6 * number + 0.16, 0, name, size=TEXT)
 
 
 def robustness(table: Any, dark: bool = False) -> Figure:
@@ -229,7 +256,7 @@ def robustness(table: Any, dark: bool = False) -> Figure:
                 x, [row[f"mean_{state}"] for row in own], [row[f"deviation_{state}"] for row in own], fmt=mark,
                 ms=3, lw=1, color=colour(number, page.look),
             )  # fmt: skip
-        page.text(0.55 + 1.6 * number, 0, f"■ {kind} t-SNE", color=colour(number, page.look), size=TEXT)
+        _key(page, number, f"{kind} t-SNE")
     box.set_xticks(range(len(layers)), [f"L{one}" for one in layers])
     box.set_ylabel("KL", size=TEXT)
     return page.figure
