@@ -61,7 +61,11 @@ function countedAxis(counts: Uint32Array, k: number): Axis {
   return rankedAxis(counts.reduce((sum, count) => sum + count, 0), valueAt, k);
 }
 
-const tableOf = (axis: Axis) => Uint16Array.from({ length: PLANE + 1 }, (_, value) => Math.round(PLANE * axis.forward(value)));
+function tableOf(axis: Axis): Uint16Array {
+  const table = new Uint16Array(PLANE + 1);
+  for (let value = 0; value <= PLANE; value++) table[value] = Math.round(PLANE * axis.forward(value));
+  return table;
+}
 
 const made = new WeakMap<Uint16Array, Evened>();
 

@@ -24,6 +24,7 @@ DOUBT = 0.8  # points of less trust are faded
 CALLED = {"pca": "PCA", "umap": "UMAP", "tsne": "t-SNE"}
 SIDE, LEGEND = 6.0, 3.1
 EVENLY = "Equal steps of an axis hold equally many maps; ticks carry the projection's own values. "
+STEPS = 8  # of a quantile axis, each with as many maps
 LINES = 24  # clusters with a line of their own in the legend
 
 
@@ -70,7 +71,7 @@ def projection(
     )
     axes = page.axes(left, 0, SIDE, SIDE, frame=True)
     image = _draw(axes, page, _placed(points, both), doubt, colouring)
-    _axes(axes, facts, both)
+    _axes(axes, page, facts, both)
     if rows:
         page.categories(left + SIDE + 0.45, 0, LEGEND, colouring.title, rows, points=True)
     else:
@@ -109,14 +110,15 @@ def _note(facts: dict[str, Any], shown: int, there: int, doubt: NDArray[np.bool_
     )
 
 
-def _axes(axes: Any, facts: dict[str, Any], both: list[Axis]) -> None:
+def _axes(axes: Any, page: Page, facts: dict[str, Any], both: list[Axis]) -> None:
     """Names; ticks only on quantile axes, whose values cannot be guessed. On linear ones distances mean the same across
     and upwards.
     """
     if both:
         for name, one in zip("xy", both, strict=True):
-            getattr(axes, f"set_{name}ticks")(*one.ticks())
-        axes.tick_params(labelsize=SMALL)
+            getattr(axes, f"set_{name}ticks")(*one.ticks(STEPS + 1))
+        axes.grid(color=page.look.hairline, linewidth=0.5)
+        axes.set_axisbelow(True)
     else:
         axes.set(xticks=[], yticks=[])
         axes.set_aspect("equal", adjustable="datalim")
