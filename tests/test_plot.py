@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from headatlas import cluster, correlate, plot, project, read
+from headatlas.cli import figures
 from headatlas.correlate.heads import ONE_JOB
 from headatlas.errors import HeadatlasError, OptionError, StoreError
 from headatlas.plot import grid, style
@@ -236,9 +238,66 @@ def test_the_projection_shows_every_map_and_says_how_far_to_believe_it(atlas, fi
     assert faint == (trust < 0.8).sum()
 
 
+def slow_place(value, values, k):
+    """Where a value lies on an axis of k quantiles, step by step; equal quantiles meet in their middle."""
+    heights = [step / (k - 1) for step in range(k)]
+    quantiles = [float(np.quantile(values, height)) for height in heights]
+    knots = []
+    for one in sorted(set(quantiles)):
+        own = [height for height, other in zip(heights, quantiles, strict=True) if other == one]
+        knots.append((one, sum(own) / len(own)))
+    knots[0], knots[-1] = (knots[0][0], 0.0), (knots[-1][0], 1.0)
+    (low, below), (high, above) = next(two for two in pairwise(knots) if two[0][0] <= value <= two[1][0])
+    return below + (above - below) * (value - low) / (high - low)
+
+
+@pytest.mark.parametrize("k", [2, 7, 100])
+def test_quantile_axes_hold_equally_many_maps_and_ticks_are_true(atlas, figure, k):
+    shown, plain = figure("projection", quantile=True, k=k), figure("projection")
+    position = atlas.read("position").reshape(-1, 2)
+    values = position[np.isfinite(position).all(1)].astype(float)
+    axes = shown.axes[0]
+
+    def cloud(one):
+        parts = [part for part in one.axes[0].collections if isinstance(part, PathCollection)]
+        return np.concatenate([np.ma.getdata(part.get_offsets()) for part in parts]), [
+            to_hex(shade, keep_alpha=True) for part in parts for shade in part.get_facecolors()
+        ]
+
+    (places, colours), (linear, wanted) = cloud(shown), cloud(plain)
+    assert colours == wanted and len(places) == len(values)  # the same maps in the same order, as faint as before
+    for column in (0, 1):
+        slow = [slow_place(value, values[:, column], k) for value in linear[:60, column]]
+        np.testing.assert_allclose(places[:60, column], slow, atol=1e-9)
+        counts, _ = np.histogram(places[:, column], 8, (0, 1))
+        assert k < 100 or np.abs(counts - len(values) / 8).max() <= 0.03 * len(values)
+    for ticks, labels, own in (
+        (axes.get_xticks(), axes.get_xticklabels(), values[:, 0]),
+        (axes.get_yticks(), axes.get_yticklabels(), values[:, 1]),
+    ):
+        assert ticks.tolist() == [step / 8 for step in range(9)]
+        numbers = [float(one.get_text().replace("−", "-")) for one in labels]
+        heights = np.linspace(0, 1, k)
+        exact = np.interp(ticks, heights, np.quantile(own, heights))
+        np.testing.assert_allclose(numbers, exact, rtol=0.051)  # in two digits or more
+    assert "Equal steps" in words(shown) and "of variance" in words(shown) and "Equal steps" not in words(plain)
+    assert not len(plain.axes[0].get_xticks())
+
+
 def test_many_maps_are_sampled_and_it_is_said(atlas, monkeypatch):
     monkeypatch.setattr("headatlas.plot.scatter.MOST", 100)
     assert "100 of 456 are drawn" in words(plot.projection(atlas))
+    every = atlas.read("position").reshape(-1, 2)
+    ticks = plot.projection(atlas, quantile=True).axes[0].get_xticklabels()  # of all maps, not of those drawn
+    assert float(ticks[0].get_text().replace("−", "-")) == pytest.approx(np.nanmin(every[:, 0]), rel=0.06)
+
+
+def test_quantile_axes_are_for_the_projection(atlas):
+    with pytest.raises(OptionError, match="1 quantiles"):
+        plot.projection(atlas, quantile=True, k=1)
+    for kind in ("heads", "clusters", "layers", "quality"):
+        with pytest.raises(OptionError, match=f"--quantile is for projection, not for {kind}"):
+            figures.plot("x.atlas", kind, "x.png", quantile=True)
 
 
 def test_quality_marks_the_choice(folder):

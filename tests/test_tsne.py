@@ -14,12 +14,12 @@ import headatlas as ha
 from headatlas import data, models, tsne
 from headatlas.errors import DataError, OptionError
 from headatlas.plot import tsne as drawing
+from headatlas.quantile import axis
 from headatlas.tsne import experiments
 from headatlas.tsne.activity import chains, head_activity
 from headatlas.tsne.affinity import Empty, affinity, to_words
 from headatlas.tsne.align import align, rotation
 from headatlas.tsne.heads import choose
-from headatlas.tsne.quantile import axis
 from headatlas.tsne.reading import read
 from test_cli_stages import call, done
 

@@ -98,7 +98,7 @@ def test_columns_of_examples_are_those_of_the_table(card, client, atlas):
     assert found["example.topic"]["categories"] == ["</script>" + NASTY[9:], "hill", "sea"]  # equally often, by name
 
 
-def test_points_keep_their_shape(client, atlas):
+def test_points_keep_their_shape(card, client, atlas):
     points = atlas.read("position", of="pca").reshape(-1, 2).astype(float)
     sent = words(client.get("/api/projections/pca.bin")).reshape(-1, 2).astype(float)
     known = np.isfinite(points).all(1)
@@ -108,6 +108,8 @@ def test_points_keep_their_shape(client, atlas):
     assert sent.min() == 0 and sent.max() == 65534
     middle = (points.min(0) + points.max(0)) / 2
     np.testing.assert_allclose(sent, (points - middle) * 65534 / widest + 32767, atol=0.51)
+    frame = card["projections"][0]["frame"]
+    np.testing.assert_allclose([frame["x"], frame["y"]] + (sent - 32767) * frame["step"], points, atol=widest / 65534)
     trust = words(client.get("/api/projections/pca/trust.bin"))
     assert (trust == words(client.get("/api/columns/trust.pca.bin"))).all()
 

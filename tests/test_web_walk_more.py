@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 
+import numpy as np
 import pytest
 
 import headatlas as ha
 from browser import until
 from pages import NASTY, looking
-from test_web_walk import accessible, export_as, sentence, settled
+from test_web_walk import accessible, export_as, lasso, sentence, settled
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +26,56 @@ def paired(pairs):
     shown = ha.web.open(pairs)
     yield shown.url
     shown.close()
+
+
+RING = """(ring => ring && (({ x, y, width, height }) => ({ x: x + width / 2, y: y + height / 2 }))(
+  ring.getBoundingClientRect()))(document.querySelector("circle.ring"))"""
+
+
+def told(page):
+    """What the hint says of the selected map, zoomed in until it is alone under the pointer; and its place before."""
+    first = until(page, RING)
+    for _ in range(12):
+        spot = page.evaluate(RING)
+        page.mouse.move(spot["x"], spot["y"])
+        page.mouse.wheel(0, -240)
+        page.wait_for_timeout(60)
+    spot = page.evaluate(RING)
+    page.mouse.move(spot["x"] + 3, spot["y"])
+    page.mouse.move(spot["x"], spot["y"])
+    return until(page, "document.querySelector('[role=tooltip]')?.innerText.trim()", 10), first
+
+
+def test_quantile_axes_show_the_same_maps_elsewhere(browser, place, demo):
+    url, theme, _ = place
+    with looking(browser, theme=theme) as page:
+        page.goto(f"{url}#/maps?head=3.10&example=17")
+        hints, spots, chosen = {}, {}, sentence(page, "L3·H10", "is “")
+        for axes in ("linear", "quantile"):
+            page.get_by_role("group", name="Axes").get_by_role("button", name=axes).click()
+            until(page, f"location.hash.includes('axes=quantile') === {str(axes == 'quantile').lower()}")
+            settled(page)
+            assert page.get_by_test_id("ticks").count() == (axes == "quantile")
+            hints[axes], spots[axes] = told(page)
+            assert sentence(page) == chosen
+        assert hints["linear"] == hints["quantile"] and hints["linear"].startswith("L3·H10 on text 17")
+        assert spots["linear"] != spots["quantile"]
+        page.get_by_role("button", name="Show all").click()
+        ends = "[...document.querySelectorAll('[data-testid=ticks] text:not(.axis)')].map(one => one.textContent)"
+        across = demo.read("position").reshape(-1, 2)[:, 0]
+        shown = [float(one.replace("−", "-")) for one in until(page, f"{ends}.length > 8 && {ends}")]
+        assert min(abs(np.array(shown) / np.nanmin(across) - 1)) < 0.06 > min(abs(np.array(shown) / across.max() - 1))
+        accessible(page)
+        page.keyboard.press("Escape")
+        lasso(page)
+        chosen = sentence(page, "selected")
+        page.get_by_role("group", name="Axes").get_by_role("button", name="linear").click()
+        until(page, "!location.hash.includes('axes=')")
+        assert sentence(page, "selected") == chosen  # the maps that were drawn around, whatever the axes
+        page.go_back()
+        page.get_by_test_id("ticks").wait_for()
+        _, svg = export_as(page, page.get_by_label("Every map a point", exact=False).first, "SVG")
+        assert b"<image" in svg and all(word.encode() in svg for word in page.evaluate(ends))
 
 
 def test_clusters(browser, place, demo):

@@ -67,6 +67,13 @@ function layersOf(positions: Uint16Array, state: Uint8Array | null): Uint8Array 
   return layers;
 }
 
+/** Whether the same points have a place. */
+export function alike(positions: Uint16Array, others: Uint16Array): boolean {
+  if (positions.length !== others.length) return false;
+  for (let i = 0; i < positions.length; i += 2) if ((positions[i] === NO_MAP) !== (others[i] === NO_MAP)) return false;
+  return true;
+}
+
 /** Every panel's points in three layers, each in its shuffled order. */
 export function arranged(lists: readonly Uint32Array[], positions: Uint16Array, state: Uint8Array | null): Arrangement {
   const layers = layersOf(positions, state);

@@ -5,7 +5,7 @@ import { Budget, finer, FRAME, Pass, strokes, type Stroke } from "./budget";
 import { WHOLE, type Camera } from "./camera";
 import { Fence } from "./fence";
 import { layered, packed, standingFor, styleFor } from "./marks";
-import { arranged, gatherKeys, gatherPairs, members, type Arrangement, type Group } from "./order";
+import { alike, arranged, gatherKeys, gatherPairs, members, type Arrangement, type Group } from "./order";
 import { Surface, type Box } from "./surface";
 
 export interface Scene {
@@ -33,6 +33,7 @@ export class Points {
   private stale = { ...ALL }; // what the graphics card does not have yet
   private lists: Uint32Array[] = [];
   private arrangement: Arrangement = { order: new Uint32Array(0), runs: [] };
+  private orderedBy: Pick<Scene, "positions" | "state"> = this.scene; // what the arrangement was made from
   private inPanel: number[] = []; // points of each panel
   private ratio = 1; // screen pixels for each pixel of the page
   private readonly refining = new Budget(); // behind the screen
@@ -200,13 +201,16 @@ export class Points {
     const total = positions.length >> 1;
     if (keys.length < total) throw new RangeError(`There are ${total} points but only ${keys.length} colour keys.`);
     if (stale.lists) this.lists = groups.map((group) => members(group, total));
-    if (stale.lists || stale.places) {
+    // the same points at other places keep their order
+    const reorder = stale.lists || (stale.places && (state !== this.orderedBy.state || !alike(positions, this.orderedBy.positions)));
+    if (reorder) {
       this.arrangement = arranged(this.lists, positions, state);
+      this.orderedBy = { positions, state };
       this.inPanel = this.lists.map(() => 0);
       for (const run of this.arrangement.runs) this.inPanel[run.panel] += run.count;
-      surface.uploadPlaces(gatherPairs(positions, this.arrangement.order));
     }
-    if (stale.lists || stale.places || stale.keys) surface.uploadKeys(gatherKeys(keys, this.arrangement.order));
+    if (reorder || stale.places) surface.uploadPlaces(gatherPairs(positions, this.arrangement.order));
+    if (reorder || stale.keys) surface.uploadKeys(gatherKeys(keys, this.arrangement.order));
     if (stale.table) surface.uploadTable(packed(lut, marks), Math.max(1, lut.length >> 2));
   }
 }

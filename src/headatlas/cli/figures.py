@@ -23,6 +23,7 @@ def plot(
     output: Annotated[str, typer.Option("-o", "--output", help="A .png, .svg or .pdf file.")],
     of: Of = None,
     by: Annotated[str | None, typer.Option(help="heads, projection: what the colour stands for.")] = None,
+    quantile: Annotated[bool, typer.Option("--quantile", help="projection: quantile-equidistant axes.")] = False,
     dark: Annotated[bool, typer.Option("--dark", help="Light on dark.")] = False,
 ) -> None:
     """Draw a figure of an atlas."""
@@ -35,6 +36,10 @@ def plot(
         if kind not in ("heads", "projection"):
             raise OptionError(f"--by is for heads and projection, not for {kind}")
         options["by"] = by
+    if quantile:
+        if kind != "projection":
+            raise OptionError(f"--quantile is for projection, not for {kind}")
+        options["quantile"] = True
     check_output(output, drawing.SUFFIXES)
     drawing.save(drawing.FIGURES[kind](open_atlas(path), **options), output)
     typer.echo(output)

@@ -15,6 +15,7 @@ from headatlas import read, results, schema
 from headatlas.errors import OptionError
 from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, colour, legend_height, turn
 from headatlas.progress import many, percent
+from headatlas.quantile import Axis, axis
 from headatlas.store import Atlas
 from headatlas.words import ratio, statistic, unit
 
@@ -22,6 +23,8 @@ MOST = 200_000  # points drawn
 DOUBT = 0.8  # points of less trust are faded
 CALLED = {"pca": "PCA", "umap": "UMAP", "tsne": "t-SNE"}
 SIDE, LEGEND = 6.0, 3.1
+EVENLY = "Equal steps of an axis hold equally many maps; ticks carry the projection's own values. "
+STEPS = 8  # of a quantile axis, each with as many maps
 LINES = 24  # clusters with a line of their own in the legend
 
 
@@ -35,10 +38,17 @@ class Colouring:
 
 
 def projection(
-    atlas: Atlas, of: str | None = None, by: str = "cluster", clustering: str | None = None, dark: bool = False
+    atlas: Atlas,
+    of: str | None = None,
+    by: str = "cluster",
+    clustering: str | None = None,
+    dark: bool = False,
+    quantile: bool = False,
+    k: int = 100,
 ) -> Figure:
     """Every map as a point, by the projection called `of`; coloured by `cluster` (of `clustering`), `layer`, a
-    statistic, or a column of the table `examples`. Points that cannot be trusted are faded.
+    statistic, or a column of the table `examples`. Points that cannot be trusted are faded. With `quantile` equal
+    steps of an axis hold equally many maps, by `k` quantiles of all of them, and ticks carry the true values.
     """
     of = results.needed(atlas, "project", of)
     position, trust = atlas.read("position", of=of), atlas.read("trust", of=of)
@@ -48,23 +58,30 @@ def projection(
     colouring = _colouring(atlas, by, clustering, shape, shown)
     facts = results.facts(atlas, "project", of)
     points, doubt = position.reshape(-1, 2)[shown], trust.reshape(-1)[shown] < DOUBT
+    both = [axis(column, k) for column in position.reshape(-1, 2)[there].T] if quantile else []
     rows = colouring.categories
     height = max(SIDE, 0.3 + legend_height(LEGEND, rows)) if rows else SIDE
+    left = 0.45 if quantile else 0.15  # ticks need room
     page = Page(
-        SIDE + 0.6 + LEGEND,
-        height + 0.25,
+        left + SIDE + 0.45 + LEGEND,
+        height + (0.45 if quantile else 0.25),
         _sentence(of, facts, len(there), colouring.title.partition(" (")[0].partition(",")[0]),
-        _note(facts, len(shown), len(there), doubt),
+        (EVENLY if quantile else "") + _note(facts, len(shown), len(there), doubt),
         dark,
     )
-    axes = page.axes(0.15, 0, SIDE, SIDE, frame=True)
-    image = _draw(axes, page, points, doubt, colouring)
-    _axis_names(axes, facts)
+    axes = page.axes(left, 0, SIDE, SIDE, frame=True)
+    image = _draw(axes, page, _placed(points, both), doubt, colouring)
+    _axes(axes, page, facts, both)
     if rows:
-        page.categories(SIDE + 0.6, 0, LEGEND, colouring.title, rows, points=True)
+        page.categories(left + SIDE + 0.45, 0, LEGEND, colouring.title, rows, points=True)
     else:
-        page.scale(SIDE + 0.6, 0, image, colouring.title, whole=by in ("layer", "head"))
+        page.scale(left + SIDE + 0.45, 0, image, colouring.title, whole=by in ("layer", "head"))
     return page.figure
+
+
+def _placed(points: NDArray[Any], both: list[Axis]) -> NDArray[Any]:
+    """Points on quantile axes, if there are any."""
+    return np.stack([one.forward(column) for one, column in zip(both, points.T, strict=True)], 1) if both else points
 
 
 def _sentence(of: str, facts: dict[str, Any], maps: int, by: str) -> str:
@@ -93,8 +110,18 @@ def _note(facts: dict[str, Any], shown: int, there: int, doubt: NDArray[np.bool_
     )
 
 
-def _axis_names(axes: Any, facts: dict[str, Any]) -> None:
-    axes.set(xticks=[], yticks=[])
+def _axes(axes: Any, page: Page, facts: dict[str, Any], both: list[Axis]) -> None:
+    """Names; ticks only on quantile axes, whose values cannot be guessed. On linear ones distances mean the same across
+    and upwards.
+    """
+    if both:
+        for name, one in zip("xy", both, strict=True):
+            getattr(axes, f"set_{name}ticks")(*one.ticks(STEPS + 1))
+        axes.grid(color=page.look.hairline, linewidth=0.5)
+        axes.set_axisbelow(True)
+    else:
+        axes.set(xticks=[], yticks=[])
+        axes.set_aspect("equal", adjustable="datalim")
     if "variance" in facts:
         for name, share in zip("xy", facts["variance"], strict=True):
             number = "first" if name == "x" else "second"
@@ -135,7 +162,6 @@ def _draw(axes: Any, page: Page, points: NDArray[Any], doubt: NDArray[np.bool_],
                 rasterized=True,
             )
     axes.margins(0.03)
-    axes.set_aspect("equal", adjustable="datalim")  # distances mean the same across and upwards
     return image
 
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from headatlas.errors import OptionError
 from headatlas.plot.style import SMALL, TEXT, Page, colour
 from headatlas.progress import many
+from headatlas.quantile import axis
 from headatlas.tsne.activity import Activity
 from headatlas.tsne.heads import Layouts
 from headatlas.tsne.hidden import States
-from headatlas.tsne.quantile import axis
 from headatlas.tsne.summary import STANDARD, compared, robust
 from headatlas.words import amount
 

@@ -6,6 +6,7 @@
 [(0, 2), (3, 10)]
 """
 
+from headatlas.quantile import Axis, axis
 from headatlas.tsne.activity import Activity, activity, chains, maximum_attention
 from headatlas.tsne.affinity import Affinity, affinity
 from headatlas.tsne.align import align
@@ -13,7 +14,6 @@ from headatlas.tsne.experiments import compare, robustness
 from headatlas.tsne.heads import Layouts, heads
 from headatlas.tsne.hidden import States, hidden
 from headatlas.tsne.kernel import layouts
-from headatlas.tsne.quantile import Axis, axis
 from headatlas.tsne.summary import compared, robust
 from headatlas.tsne.words import words
 

@@ -14,7 +14,7 @@ from headatlas import read, words
 from headatlas.progress import percent
 from headatlas.web import quantise, table
 from headatlas.web.errors import Problem
-from headatlas.web.payloads import ColumnCard, ProjectionCard
+from headatlas.web.payloads import ColumnCard, Frame, ProjectionCard
 from headatlas.web.site import View
 
 SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
@@ -177,10 +177,21 @@ def _ranges(view: View) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def projections(view: View) -> list[ProjectionCard]:
     """A card for each projection."""
-    return [_projection(name, entry["facts"]) for name, entry in view.atlas.results("project").items()]
+    return [_projection(view, name, entry["facts"]) for name, entry in view.atlas.results("project").items()]
 
 
-def _projection(name: str, facts: dict[str, Any]) -> ProjectionCard:
+def _frame(view: View, name: str) -> Frame:
+    """What the positions of a projection stand for."""
+    low, high = np.full(2, np.inf), np.full(2, -np.inf)
+    for _, part in read.blocks(view.atlas, "position", name):
+        points = part.reshape(-1, 2)
+        points = points[np.isfinite(points).all(1)].astype(np.float64)
+        low, high = np.minimum(low, points.min(0, initial=np.inf)), np.maximum(high, points.max(0, initial=-np.inf))
+    return quantise.frame(low, high) if (high >= low).all() else Frame(x=0, y=0, step=0)
+
+
+def _projection(view: View, name: str, facts: dict[str, Any]) -> ProjectionCard:
+    frame = view.once(("frame", name), lambda: _frame(view, name))
     method = str(facts.get("method", name))
     axes = [f"{CALLED.get(method, method)} {number}" for number in (1, 2)]
     if "variance" in facts:
@@ -188,7 +199,7 @@ def _projection(name: str, facts: dict[str, Any]) -> ProjectionCard:
         axes = [f"{number} component ({percent(share)} of variance)" for number, share in named]
     return ProjectionCard(
         name=name, method=method, line=facts.get("line", ""), trustworthiness=known(facts.get("trustworthiness")),
-        continuity=known(facts.get("continuity")), axes=axes, path=f"api/projections/{name}.bin",
+        continuity=known(facts.get("continuity")), axes=axes, frame=frame, path=f"api/projections/{name}.bin",
         trust=f"api/projections/{name}/trust.bin",
     )  # fmt: skip
 

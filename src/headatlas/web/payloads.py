@@ -134,6 +134,14 @@ class ColumnCard(Payload):
     categories: list[str]
 
 
+class Frame(Payload):
+    """What positions of a buffer stand for: a point's own coordinate is middle + (value - 32767) * step."""
+
+    x: float
+    y: float
+    step: float
+
+
 class ProjectionCard(Payload):
     """All maps as points of the plane."""
 
@@ -143,6 +151,7 @@ class ProjectionCard(Payload):
     trustworthiness: float | None
     continuity: float | None
     axes: list[str]
+    frame: Frame
     path: str
     trust: str | None
 

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from headatlas.web.payloads import Payload
-
-
-class Frame(Payload):
-    """What positions of a buffer stand for: the layout's own coordinate is middle + (value - 32767) * step."""
-
-    x: float
-    y: float
-    step: float
+from headatlas.web.payloads import Frame, Payload
 
 
 class HeadLayout(Payload):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from headatlas import schema
 from headatlas.web.errors import Problem
+from headatlas.web.payloads import Frame
 
 Words = NDArray[np.uint16]
 TOP = 65534  # the largest amount; 65535 says that there is none
@@ -65,3 +66,13 @@ def positions(points: NDArray[Any]) -> Words:
         scale = TOP / widest if widest > 0 else 0.0
         found[known] = np.clip(np.rint((inside - (low + high) / 2) * scale + TOP / 2), 0, TOP)
     return found
+
+
+def frame(low: NDArray[Any], high: NDArray[Any]) -> Frame:
+    """What `positions` makes of points between two corners, the other way round.
+
+    >>> frame(np.array([0.0, 0.0]), np.array([2.0, 1.0])).y
+    0.5
+    """
+    x, y = (low + high) / 2
+    return Frame(x=float(x), y=float(y), step=float((high - low).max()) / TOP)

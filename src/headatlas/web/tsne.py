@@ -25,7 +25,8 @@ from headatlas.tsne.heads import _remarks, head_affinity, head_points
 from headatlas.tsne.reading import Reading
 from headatlas.tsne.standard import Standard, standard
 from headatlas.web import forward, quantise
-from headatlas.web.payloads_tsne import Frame, HeadLayout, StateLayout, Tsne
+from headatlas.web.payloads import Frame
+from headatlas.web.payloads_tsne import HeadLayout, StateLayout, Tsne
 from headatlas.web.site import View
 
 RESTARTS = 8  # as many as the kernel makes at once
@@ -172,9 +173,7 @@ def _frame(place: Place) -> Frame:
     known = place[np.isfinite(place).all(1)].astype(np.float64)
     if not len(known):
         return Frame(x=0, y=0, step=0)
-    low, high = known.min(0), known.max(0)
-    x, y = (low + high) / 2
-    return Frame(x=float(x), y=float(y), step=float((high - low).max()) / quantise.TOP)
+    return quantise.frame(known.min(0), known.max(0))
 
 
 def _positions(places: list[Place]) -> bytes:

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { DIMMED, NORMAL, SELECTED } from "../../points/marks";
 import { amounted, categorical, coloured, expanded, positional, ranged, tally } from "./coding";
 import { contrast } from "./contrast";
-import { picked, readNumbers, states, toggled } from "./picking";
+import { picked, readLasso, readNumbers, states, toggled, writeLasso } from "./picking";
 import { existing, indexOf, ofExample, ofHead, placeOf, withValue, type Shape } from "./places";
 import { inputs, mapSentence, origin, patterns, ratio, sources } from "./sentence";
 import { factorsOf, foremost, spread } from "./spread";
@@ -102,6 +102,11 @@ describe("picking", () => {
   it("reads and writes what is ticked", () => {
     expect(readNumbers("3,x,-1,")).toEqual([3, -1]);
     expect([toggled([3], -1), toggled([3], 3)]).toEqual(["-1,3", null]);
+  });
+  it("remembers the axes a lasso was drawn on", () => {
+    const polygon = [[0, 2], [65534, 400], [3000, 65534]] as const;
+    for (const axes of ["linear", "quantile"] as const) expect(readLasso(writeLasso(polygon, axes))).toEqual({ polygon, axes });
+    expect([readLasso(undefined), readLasso("q-"), readLasso("q-00"), readLasso("x-000000")]).toEqual([null, null, null, null]);
   });
 });
 

@@ -1,6 +1,8 @@
 // Which maps are looked at: those inside the lasso, on the texts that were searched for, in the chosen categories. Each
 // narrows what the others leave.
+import type { Axes } from "../../points/evened";
 import { DIMMED, NORMAL, SELECTED } from "../../points/marks";
+import { readPolygon, writePolygon, type Polygon } from "../../points/polygon";
 import type { Shape } from "./places";
 
 export interface Narrowing {
@@ -39,3 +41,14 @@ export const readNumbers = (text: string | undefined): number[] =>
 /** One more or one less. */
 export const toggled = (numbers: number[], one: number): string | null =>
   (numbers.includes(one) ? numbers.filter((other) => other !== one) : [...numbers, one].sort((a, b) => a - b)).join(",") || null;
+
+const QUANTILE = "q-"; // before a lasso that was drawn on quantile axes
+
+export const writeLasso = (polygon: Polygon, axes: Axes) => (axes === "quantile" ? QUANTILE : "") + writePolygon(polygon);
+
+/** A lasso and the axes it was drawn on: it keeps its maps when others are shown. */
+export function readLasso(text: string | undefined): { polygon: Polygon; axes: Axes } | null {
+  const axes = text?.startsWith(QUANTILE) ? "quantile" : "linear";
+  const polygon = readPolygon(axes === "quantile" ? text!.slice(QUANTILE.length) : text);
+  return polygon && { polygon, axes };
+}

@@ -7,10 +7,10 @@ import { matches } from "../../lib/search";
 import { selection } from "../../lib/selection.svelte";
 import { look } from "../../lib/theme.svelte";
 import { amount, kindWord } from "../../lib/words";
+import { carried, evenedOf, ticksOf, type Axes } from "../../points/evened";
 import { gridOf } from "../../points/pick";
-import { readPolygon } from "../../points/polygon";
 import { amounted, categorical, coloured, decoded, expanded, positional, type Coded } from "./coding";
-import { picked, readNumbers, states } from "./picking";
+import { picked, readLasso, readNumbers, states } from "./picking";
 import { existing, indexOf, ofExample, ofHead, shapeOf, thatExist, withValue } from "./places";
 import { sources } from "./sentence";
 import { factorsOf } from "./spread";
@@ -92,6 +92,11 @@ export class MapsView {
     return this.#clusters.value?.labels ?? null;
   }
   readonly positions = $derived.by(() => this.#places.value ?? NONE);
+  /** Where points are drawn. What is near what is always told by `positions`: quantile axes are another look at them. */
+  readonly axes = $derived.by((): Axes => (route.params.axes === "quantile" ? "quantile" : "linear"));
+  readonly evened = $derived.by(() => (this.axes === "quantile" && this.positions.length ? evenedOf(this.positions) : null));
+  readonly places = $derived.by(() => this.evened?.places ?? this.positions);
+  readonly ticks = $derived.by(() => (this.evened && this.projection ? ticksOf(this.evened, this.projection.frame) : null));
   readonly exists = $derived.by(() => existing(this.positions));
   readonly everyMap = $derived.by(() => picked(this.shape, this.exists, { inside: null, examples: null, keys: null, chosen: null }));
   readonly total = $derived.by(() => this.everyMap.length);
@@ -153,11 +158,22 @@ export class MapsView {
   }
 
   // — what is picked
-  readonly lasso = $derived.by(() => readPolygon(route.params.lasso));
+  readonly lasso = $derived.by(() => readLasso(route.params.lasso));
+  /** The lasso as it lies on the axes that are shown. */
+  readonly outline = $derived.by(() => {
+    const { lasso, axes, positions } = this;
+    if (!lasso || lasso.axes === axes || !positions.length) return lasso?.polygon ?? null;
+    const { to, from } = evenedOf(positions);
+    return carried(lasso.polygon, axes === "quantile" ? to : from);
+  });
   readonly only = $derived.by(() => (this.coded?.categories ? readNumbers(route.params.only) : []));
   readonly found = $derived.by(() => (route.params.q?.trim() ? (this.#found.value ?? []) : null));
   readonly searching = $derived.by(() => this.#found.loading);
-  readonly #inside = $derived.by(() => (this.lasso && this.exists.length ? gridOf(this.positions).inside(this.lasso) : null));
+  readonly #inside = $derived.by(() => {
+    const { lasso, positions } = this; // the maps inside are those of the axes it was drawn on, whatever is shown
+    if (!lasso || !positions.length) return null;
+    return gridOf(lasso.axes === "quantile" ? evenedOf(positions).places : positions).inside(lasso.polygon);
+  });
   readonly pick = $derived.by((): Uint32Array | null => {
     const { found, only, coded, shape, exists, keys } = this;
     const inside = this.#inside;

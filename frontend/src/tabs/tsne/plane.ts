@@ -2,7 +2,7 @@
 import type { Frame } from "../../lib/api";
 import { PLANE, toPlane, toScreen, type Bounds, type Camera, type Size } from "../../points/camera";
 import { NO_MAP } from "../../points/marks";
-import { evenTicks, quantileAxis, roundTicks, type Axis } from "./axes";
+import { evenTicks, quantileAxis, roundTicks, type Axis } from "../../points/axes";
 
 export type Axes = "linear" | "quantile";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { HeadLayout, Tsne } from "../../lib/api";
 import { WHOLE } from "../../points/camera";
 import { BESIDE, placed } from "../../points/labels";
-import { evenTicks, labels, quantileAxis, roundTicks } from "./axes";
+import { evenTicks, labels, quantileAxis, roundTicks } from "../../points/axes";
 import { nearest, planeOf, trueValue } from "./plane";
 import { best, focusOfPoint, importance, ordered, pointsOfFocus, says, starts, telling, usualLine } from "./rank";
 

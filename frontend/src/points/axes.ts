@@ -1,5 +1,5 @@
-// Axes of a layout: linear, or quantile-equidistant, where equal steps hold equally many points. Ticks of both carry
-// the layout's own values.
+// Axes of points: linear, or quantile-equidistant, where equal steps hold equally many points. Ticks of both carry the
+// points' own values.
 export interface Tick {
   value: number;
   label: string;
@@ -27,15 +27,21 @@ function between(from: ArrayLike<number>, to: ArrayLike<number>, value: number):
 /** The axis from `k` quantiles of values; values that occur often make one knot, in the middle of their quantiles. */
 export function quantileAxis(values: ArrayLike<number>, k = 100): Axis {
   const sorted = Float64Array.from(Array.from(values).filter(Number.isFinite)).sort();
-  if (!sorted.length) return { forward: () => 0, inverse: () => 0 };
-  const steps = Math.min(k, Math.max(sorted.length, 2));
+  return rankedAxis(sorted.length, (rank) => sorted[rank], k);
+}
+
+/** The same of `total` values of which the one of each rank is known. */
+export function rankedAxis(total: number, valueAt: (rank: number) => number, k = 100): Axis {
+  if (!total) return { forward: () => 0, inverse: () => 0 };
+  const steps = Math.min(k, Math.max(total, 2));
   const knots: number[] = [];
   const sums: [number, number][] = []; // of the heights of each knot, and how many
   for (let i = 0; i < steps; i++) {
     const height = i / (steps - 1);
-    const at = height * (sorted.length - 1);
+    const at = height * (total - 1);
     const low = Math.floor(at);
-    const value = sorted[low] + (sorted[Math.min(low + 1, sorted.length - 1)] - sorted[low]) * (at - low);
+    const below = valueAt(low);
+    const value = below + (valueAt(Math.min(low + 1, total - 1)) - below) * (at - low);
     if (knots.length && value === knots[knots.length - 1]) {
       sums[sums.length - 1][0] += height;
       sums[sums.length - 1][1]++;
@@ -82,7 +88,11 @@ export function evenTicks(axis: Axis, low: number, high: number, count = 4): { p
   let step = 1 / count;
   while (step > (to - from) / 3 && step > 1e-4) step /= 2;
   const places: number[] = [];
-  for (let i = Math.ceil(from / step - 1e-9); i * step <= to + 1e-9; i++) places.push(Math.min(1, i * step));
+  for (let i = Math.ceil(from / step - 1e-9); i * step <= to + 1e-9; i++) {
+    const place = Math.min(1, i * step);
+    // where all values are one, the axis is a single place
+    if (Math.abs(axis.forward(axis.inverse(place)) - place) < 1e-6) places.push(place);
+  }
   const written = labels(places.map((place) => axis.inverse(place)));
   return places.map((place, i) => ({ place, label: written[i] }));
 }

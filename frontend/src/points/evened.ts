@@ -1,0 +1,105 @@
+// Points on quantile-equidistant axes, for as many points as there are maps: coordinates are u16, so that counting finds
+// every quantile and a table maps every coordinate.
+import type { Frame } from "../lib/api";
+import { evenTicks, rankedAxis, type Axis } from "./axes";
+import { PLANE, toPlane, toScreen, type Camera, type Size } from "./camera";
+import { NO_MAP } from "./marks";
+import type { Polygon } from "./polygon";
+
+export type Axes = "linear" | "quantile";
+
+/** A tick at a pixel. */
+export interface Mark {
+  at: number;
+  label: string;
+}
+
+export type Ticks = (camera: Camera, size: Size) => { across: Mark[]; up: Mark[] };
+
+export interface Evened {
+  places: Uint16Array; // the same points, from 0 to 65534 on each axis
+  to: Point; // from the plane of the positions to that of the places
+  from: Point;
+  both: [Axis, Axis]; // from coordinates of positions to [0, 1]
+}
+
+type Point = (x: number, y: number) => [number, number];
+
+/** Positions on axes from `k` quantiles of each coordinate; what has no place gets none. */
+export function evened(positions: Uint16Array, k = 100): Evened {
+  const [across, up] = [new Uint32Array(65536), new Uint32Array(65536)];
+  for (let i = 0; i < positions.length; i += 2) {
+    if (positions[i] === NO_MAP) continue;
+    across[positions[i]]++;
+    up[positions[i + 1]]++;
+  }
+  const both: [Axis, Axis] = [countedAxis(across, k), countedAxis(up, k)];
+  const [x, y] = both.map(tableOf);
+  const places = new Uint16Array(positions.length);
+  for (let i = 0; i < positions.length; i += 2) {
+    if (positions[i] === NO_MAP) places[i] = places[i + 1] = NO_MAP;
+    else {
+      places[i] = x[positions[i]];
+      places[i + 1] = y[positions[i + 1]];
+    }
+  }
+  return {
+    places, both,
+    to: (x, y) => [PLANE * both[0].forward(x), PLANE * both[1].forward(y)],
+    from: (x, y) => [both[0].inverse(x / PLANE), both[1].inverse(y / PLANE)],
+  };
+}
+
+/** The axis of a coordinate that takes each value so many times. */
+function countedAxis(counts: Uint32Array, k: number): Axis {
+  let [value, passed] = [-1, 0]; // ranks below `passed` have this value or a smaller one
+  const valueAt = (rank: number) => {
+    if (value >= 0 && rank < passed - counts[value]) [value, passed] = [-1, 0];
+    while (rank >= passed) passed += counts[++value];
+    return value;
+  };
+  return rankedAxis(counts.reduce((sum, count) => sum + count, 0), valueAt, k);
+}
+
+function tableOf(axis: Axis): Uint16Array {
+  const table = new Uint16Array(PLANE + 1);
+  for (let value = 0; value <= PLANE; value++) table[value] = Math.round(PLANE * axis.forward(value));
+  return table;
+}
+
+const made = new WeakMap<Uint16Array, Evened>();
+
+/** The same, computed once for each set of positions. */
+export function evenedOf(positions: Uint16Array): Evened {
+  let found = made.get(positions);
+  if (!found) made.set(positions, (found = evened(positions)));
+  return found;
+}
+
+const PIECE = PLANE / 128; // of an edge that bends
+
+/** A polygon in another plane: straight edges bend there, so they are taken over in pieces. */
+export function carried(polygon: Polygon, point: Point): Polygon {
+  return polygon.flatMap(([ax, ay], at) => {
+    const [bx, by] = polygon[(at + 1) % polygon.length];
+    const pieces = Math.max(1, Math.ceil(Math.hypot(bx - ax, by - ay) / PIECE));
+    return Array.from({ length: pieces }, (_, i) => point(ax + ((bx - ax) * i) / pieces, ay + ((by - ay) * i) / pieces));
+  });
+}
+
+/** Ticks of the places in sight, with the values that the frame gives to the positions. */
+export const ticksOf = ({ both }: Evened, { x, y, step }: Frame): Ticks => (camera, size) => {
+  const [left, top] = toPlane(camera, size, 0, 0);
+  const [right, bottom] = toPlane(camera, size, size.width, size.height);
+  const many = (pixels: number) => (pixels > 600 ? 8 : 4);
+  return {
+    across: evenTicks(valued(both[0], x, step), left / PLANE, right / PLANE, many(size.width)).map(({ place, label }) => ({ at: toScreen(camera, size, place * PLANE, 0)[0], label })),
+    up: evenTicks(valued(both[1], y, step), bottom / PLANE, top / PLANE, many(size.height)).map(({ place, label }) => ({ at: toScreen(camera, size, 0, place * PLANE)[1], label })),
+  };
+};
+
+/** An axis of coordinates as one of the values they stand for. */
+const valued = (axis: Axis, middle: number, step: number): Axis => ({
+  forward: (value) => axis.forward((value - middle) / step + PLANE / 2),
+  inverse: (place) => middle + (axis.inverse(place) - PLANE / 2) * step,
+});
