@@ -6,10 +6,10 @@ import type { Focus } from "../examples/tints";
 
 export type Sort = "layer" | "kl" | "activity" | "chain";
 export const SORTS: { value: Sort; label: string }[] = [
-  { value: "layer", label: "layer and head" },
-  { value: "kl", label: "KL, least first" },
-  { value: "activity", label: "activity" },
-  { value: "chain", label: "length of chains" },
+  { value: "layer", label: "by layer" },
+  { value: "kl", label: "by KL" },
+  { value: "activity", label: "by activity" },
+  { value: "chain", label: "by chains" },
 ];
 
 /** The KL of the layout that is shown. */
