@@ -205,7 +205,7 @@ def test_maximum_attention_opens_a_head(browser, live):
         page.get_by_role("button", name="Open L1·H7").first.click()
         until(page, "location.hash.includes('head=1.7')")
         page.locator("#flow-10").hover()  # a token of the text is marked here
-        until(page, "document.querySelector('[data-testid=maximum] text.marked')?.textContent === 'pell'.slice(0, 2)")
+        until(page, "document.querySelector('[data-testid=maximum] text.marked')?.textContent === 'pe'")
         figure = page.get_by_label("Maximum attention, layer 1", exact=True)
         _, content = export_as(page, figure, "CSV")
         assert content.count(b"\n") == 1 + 12 * 83
@@ -249,6 +249,8 @@ def test_a_reader_sees_how_far_it_is(browser, live):
         assert "Heads laid out" in page.locator(".wait").inner_text() and "of 72" in page.locator(".wait").inner_text()
         until(page, "document.querySelectorAll('[data-testid=layout]').length === 2", 120)
         until(page, "document.querySelector('progress') === null")
+        settled(page)
+        assert page.evaluate("window.shifts_") < 0.02  # nothing jumps when progress or the layouts come
 
 
 def test_an_exported_page_says_what_it_needs(browser, exported):
