@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import threading
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import headatlas as ha
 import served
 from browser import until
 from headatlas import tsne
-from headatlas.web.export import export
+from headatlas.cli import app
+from headatlas.web.live import Job
 from pages import looking
 from test_web_walk import accessible, export_as, sentence, settled
 
@@ -71,17 +72,6 @@ def test_activity_chains_and_states(client, answer):
     assert served.words(client.get("/" + answer["states"])).size == 2 * 6 * points
 
 
-def test_maximum_attention_is_the_largest_of_all_heads(client, answer):
-    points = len(client.get("/api/examples/0.json").json()["tokens"])
-    got = served.words(client.get("/" + answer["maximum"].replace("LAYER", "3")))
-    largest, whose = got[: points**2], got[points**2 :]
-    heads = [served.words(client.get(f"/api/examples/0/full/3.{head}.bin")) for head in range(12)]
-    for cell in range(points**2):
-        values = [int(head[cell]) for head in heads]
-        assert abs(largest[cell] - max(values)) <= 1
-        assert max(values) - values[whose[cell]] <= 1  # equal but for rounding
-
-
 def test_a_text_of_ones_own_and_short_ones(client):
     for text in ("Rain.", "a", LONG):
         read = client.post("/api/try.json", json={"text": text}).json()
@@ -105,19 +95,22 @@ def test_nobody_waits():
     from headatlas.web import forward
     from headatlas.web import tsne as page
 
-    stop, done = threading.Event(), []
+    job, done = Job(), []
 
     def make(task):
         done.append(task)
-        stop.set()
+        job.stop.set()
 
     with pytest.raises(forward.GivenUp):
-        page.side_by_side(make, range(100), stop)
+        page.side_by_side(make, range(100), job)
     assert len(done) < 20
 
 
 def test_an_export_holds_layouts(tmp_path):
-    export(served.real(), tmp_path / "site", full=0, tsne=1, static=None)
+    done = CliRunner().invoke(
+        app, ["export", served.real().files.url, str(tmp_path / "site"), "--full", "0", "--tsne", "1"]
+    )
+    assert done.exit_code == 0 and "t-SNE of 1" in done.output
     api = tmp_path / "site" / "api" / "examples"
     found = json.loads((api / "0" / "tsne.json").read_text())
     for path in (found["positions"], found["states"], *(found["maximum"].replace("LAYER", str(n)) for n in range(6))):
@@ -195,11 +188,69 @@ def test_a_long_text_can_be_read(browser, live):
 def test_maximum_attention_opens_a_head(browser, live):
     with looking(browser) as page:
         page.goto(f"{live}#/tsne/0?head=5.1&top=1")
-        until(page, "document.querySelectorAll('[data-testid=heat-map]').length === 2", 90)
+        until(page, "document.querySelectorAll('[data-testid=maximum]').length > 1", 90)  # in lines, as text is
         settled(page)
-        page.get_by_test_id("heat-map").last.click(position={"x": 300, "y": 300})
-        until(page, "location.hash.includes('head=1.')")
-        sentence(page, "L1·H")
+        tokens = "[...document.querySelectorAll('[data-testid=maximum] text')].map(one => one.textContent)"
+        assert page.evaluate(tokens)[:5] == ["[CLS]", "twice", "a", "day", "the"] and len(page.evaluate(tokens)) == 83
+        first = page.get_by_test_id("maximum").first
+        first.hover(position={"x": 24, "y": 74 + 3 * 14 + 7})  # the second token, the fourth head
+        hint = page.locator(".hint")
+        until(page, "document.querySelector('.hint')?.textContent.includes('L1·H3')")
+        assert "“twice” (1)" in hint.inner_text() and "maximum attention" in hint.inner_text()
+        until(page, "document.querySelectorAll('.ring').length === 2")  # ringed in both layouts
+        assert page.locator("[data-testid=maximum] rect.column").count() == 1
+        first.click(position={"x": 24, "y": 74 + 3 * 14 + 7})
+        until(page, "location.hash.includes('head=1.3')")
+        sentence(page, "L1·H3")
+        page.get_by_role("button", name="Open L1·H7").first.click()
+        until(page, "location.hash.includes('head=1.7')")
+        page.locator("#flow-10").hover()  # a token of the text is marked here
+        until(page, "document.querySelector('[data-testid=maximum] text.marked')?.textContent === 'pe'")
+        figure = page.get_by_label("Maximum attention, layer 1", exact=True)
+        _, content = export_as(page, figure, "CSV")
+        assert content.count(b"\n") == 1 + 12 * 83
+        _, content = export_as(page, figure, "SVG")
+        assert content.count(b"<text") > 83 and b"<image" in content
+
+
+def test_the_ranked_list_sorts_and_opens(browser, live):
+    with looking(browser) as page:
+        page.goto(f"{live}#/tsne/0?head=5.1")
+        until(page, "document.querySelectorAll('[data-testid=ranked] tbody tr').length === 72", 90)
+        ranked = page.get_by_test_id("ranked")
+        assert ranked.locator("tbody tr").first.get_attribute("data-head") == "0.2"
+        ranked.get_by_role("button", name="KL").click()
+        assert "rank=kl" in page.url
+        kl = [float(one) for one in ranked.locator("tbody td:last-child").all_inner_texts()]
+        assert kl == sorted(kl)
+        ranked.get_by_role("button", name="L1·H8").click()
+        until(page, "location.hash.includes('head=1.8')")
+
+
+def test_words_without_special_tokens(browser, live):
+    with looking(browser) as page:
+        page.goto(f"{live}#/tsne/0?head=0.2&token=4")
+        until(page, "document.querySelectorAll('[data-testid=layout]').length === 2", 90)
+        page.get_by_label("Hide special tokens").check()
+        assert "special=0" in page.url and "token=" not in page.url  # points have other numbers now
+        sentence(page, "81 tokens")
+        page.get_by_label("Whole words").check()
+        sentence(page, "words")
+        settled(page)
+        accessible(page)
+        assert page.get_by_test_id("maximum").get_by_text("[CLS]").count() == 0
+        assert page.evaluate("document.querySelector('.layout').parentElement.textContent").count("##") == 0
+
+
+def test_a_reader_sees_how_far_it_is(browser, live):
+    with looking(browser) as page:
+        page.goto(f"{live}#/tsne?text={(LONG * 9).replace(' ', '+')}")
+        until(page, "document.querySelector('progress[value]') !== null", 90)
+        assert "Heads laid out" in page.locator(".wait").inner_text() and "of 72" in page.locator(".wait").inner_text()
+        until(page, "document.querySelectorAll('[data-testid=layout]').length === 2", 120)
+        until(page, "document.querySelector('progress') === null")
+        settled(page)
+        assert page.evaluate("window.shifts_") < 0.02  # nothing jumps when progress or the layouts come
 
 
 def test_an_exported_page_says_what_it_needs(browser, exported):
@@ -208,6 +259,8 @@ def test_an_exported_page_says_what_it_needs(browser, exported):
         sentence(page, "not stored here")
         assert page.get_by_text("needs the server and the model").is_visible()
         assert page.get_by_text("headatlas serve demo.atlas", exact=True).is_visible()
+        assert page.get_by_label("Whole words").is_disabled() and page.get_by_label("Hide special tokens").is_disabled()
+        assert "headatlas serve" in page.get_by_title("An exported page holds").first.get_attribute("title")
         page.goto(f"{exported}#/tsne?text=Rain")
         assert page.get_by_text("cannot be laid out here").is_visible()
 
@@ -221,6 +274,7 @@ def test_images_and_cross_attention(browser, images, pairs):
             until(page, "document.querySelectorAll('[data-testid=layout]').length === 2", 60)
             settled(page)
             sentence(page, "L1·H1", "37 tokens")
+            assert page.get_by_label("Whole words").count() == 0
             page.get_by_test_id("layout").first.hover()
     finally:
         shown.close()

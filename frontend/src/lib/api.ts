@@ -28,6 +28,7 @@ export type Tsne = Schemas["Tsne"];
 export type HeadLayout = Schemas["HeadLayout"];
 export type StateLayout = Schemas["StateLayout"];
 export type Frame = Schemas["Frame"];
+export type Progress = Schemas["Progress"];
 type Failure = Schemas["Failure"];
 
 export const NOISE = 65535; // in columns of labels
@@ -117,6 +118,10 @@ export async function layouts(path: string, signal: AbortSignal): Promise<Tsne> 
   await keep(path, async () => [found, 4 * text.length]);
   return found;
 }
+
+/** How far the layouts at a path are; asking begins nothing. */
+export const layoutsDone = async (path: string, signal: AbortSignal) =>
+  (await (await ask(path.replace(/\.json$/, "/progress.json"), { signal })).json()) as Progress;
 
 /** All maps of a text of one's own. */
 export async function attempt(body: Attempt, signal: AbortSignal): Promise<Example> {

@@ -41,18 +41,20 @@ def serve(
 
     headatlas export sample.atlas site/
 
-    headatlas export bert.atlas site/ --full 40 --examples 500"""
+    headatlas export bert.atlas site/ --full 40 --examples 500 --tsne 12"""
 )
 def export(
     path: AtlasPath,
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="New, empty, or an earlier export.")],
     full: Annotated[int, typer.Option(help="Examples whose full maps are written.")] = 12,
     examples: Annotated[int | None, typer.Option(help="Examples with pooled maps; as many as fit in 1 GB.")] = None,
+    tsne: Annotated[int, typer.Option(help="Examples whose t-SNE of all heads is written; up to a minute each.")] = 0,
     model: FullModel = None,
 ) -> None:
     """Write the page as files that any web server can show."""
     from headatlas.web.export import export as write
 
-    done = write(open_atlas(path), folder, full=full, examples=examples, model=model)
-    typer.echo(f"{folder}: {done.files:,} files, {done.bytes / 1e6:,.1f} MB, full maps of {done.full} examples")
+    done = write(open_atlas(path), folder, full=full, examples=examples, tsne=tsne, model=model)
+    laid = f", t-SNE of {done.laid}" if done.laid else ""
+    typer.echo(f"{folder}: {done.files:,} files, {done.bytes / 1e6:,.1f} MB, full maps of {done.full} examples{laid}")
     typer.echo(f"\nNext: python -m http.server --bind 127.0.0.1 --directory {folder}")

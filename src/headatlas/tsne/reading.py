@@ -60,7 +60,8 @@ class Reading:
             return Side(names, special, np.full(len(names), -1, np.int32))
         source, target = self.encoded.source, self.encoded.target or self.encoded.source
         tokens = (source if kind == "encoder" else target) if queries else (target if kind == "decoder" else source)
-        return Side(tokens.text, tokens.special, tokens.word)
+        after = tokens.segment * (tokens.word.max(initial=-1) + 1)  # a second text numbers its words from 0 again
+        return Side(tokens.text, tokens.special, np.where(tokens.word < 0, -1, tokens.word + after).astype(np.int32))
 
     @cached_property
     def maps(self) -> list[NDArray[np.float32]]:

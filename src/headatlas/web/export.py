@@ -40,6 +40,7 @@ class Done:
     bytes: int
     examples: int
     full: int
+    laid: int
 
 
 def export(
@@ -92,7 +93,7 @@ def _write(
             advance(1)
     made += _page(target, pages)
     _mark(target)
-    return Done(len(made), sum(made), len(shown), len(whole))
+    return Done(len(made), sum(made), len(shown), len(whole), len(laid))
 
 
 def _items(view: View) -> Iterator[Item]:

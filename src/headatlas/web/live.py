@@ -38,12 +38,14 @@ Made = TypeVar("Made")
 
 @dataclass(eq=False)
 class Job:
-    """Something to compute, and how many wait for it."""
+    """Something to compute, how many wait for it, and how many of its pieces are done (of 0: not known yet)."""
 
-    key: Hashable
+    key: Hashable = None
     future: Future[Any] = field(default_factory=Future)
     stop: threading.Event = field(default_factory=threading.Event)
     waiting: int = 0
+    done: int = 0
+    total: int = 0
 
 
 class Live:
@@ -115,7 +117,7 @@ class Live:
 
     # jobs
 
-    def submit(self, key: Hashable, work: Callable[[threading.Event], Any]) -> Job:
+    def submit(self, key: Hashable, work: Callable[[Job], Any]) -> Job:
         """Ask for something; who asks for the same while it is being made gets the same."""
         with self._lock:
             job = self._jobs.get(key)
@@ -132,11 +134,11 @@ class Live:
             if job.waiting == 0:
                 job.stop.set()
 
-    def _do(self, job: Job, work: Callable[[threading.Event], Any]) -> None:
+    def _do(self, job: Job, work: Callable[[Job], Any]) -> None:
         try:
             if job.stop.is_set():
                 raise Problem(503, "Nobody waits for this any more.")
-            job.future.set_result(work(job.stop))
+            job.future.set_result(work(job))
         except BaseException as error:
             job.future.set_exception(error)
         finally:
@@ -161,10 +163,10 @@ class Live:
         tokens, target = table.numbers(view, "n_tokens", 0)[number], table.numbers(view, "n_target", 0)[number]
         part = _part(view, tokens, target, layer, head)
 
-        def work(stop: threading.Event) -> Maps:
+        def work(job: Job) -> Maps:
             from headatlas.web import forward
 
-            return forward.of_example(self._load(view.atlas), view, number, forward.Part(*part), stop)
+            return forward.of_example(self._load(view.atlas), view, number, forward.Part(*part), job.stop)
 
         return self._maps((view.tag, number, *part), layer, head, work)
 
@@ -176,24 +178,24 @@ class Live:
             raise Problem(404, "This text is forgotten.", "Send it again.")
         part = _part(view, len(encoded.source), len(encoded.target) if encoded.target else 0, layer, head)
 
-        def work(stop: threading.Event) -> Maps:
+        def work(job: Job) -> Maps:
             from headatlas.web import forward
 
-            return forward.of_text(self._load(view.atlas), encoded, forward.Part(*part), stop)
+            return forward.of_text(self._load(view.atlas), encoded, forward.Part(*part), job.stop)
 
         return self._maps((key, *part), layer, head, work)
 
     def _maps(
-        self, key: Hashable, layer: int, head: int, work: Callable[[threading.Event], Maps]
+        self, key: Hashable, layer: int, head: int, work: Callable[[Job], Maps]
     ) -> bytes | Job:  # fmt: skip
         there = self._kept.get(key)
         return self._keep(self._kept, key, work) if there is None else one_map(there, layer, head)
 
-    def _keep(self, shelf: Kept[Made], key: Hashable, work: Callable[[threading.Event], Made]) -> Job:
+    def _keep(self, shelf: Kept[Made], key: Hashable, work: Callable[[Job], Made]) -> Job:
         """The job that makes something and keeps it."""
 
-        def keep(stop: threading.Event) -> Made:
-            made = shelf.get(key) or work(stop)
+        def keep(job: Job) -> Made:
+            made = shelf.get(key) or work(job)
             shelf.put(key, made)
             return made
 
@@ -201,7 +203,7 @@ class Live:
 
     # layouts
 
-    def laid(self, view: View, what: int | str) -> Laid | Job:
+    def laid(self, view: View, what: int | str, how: str = "tsne") -> Laid | Job:
         """Head t-SNE of an example, or of a text of one's own by its key; or the job that makes it."""
         encoded = None
         if isinstance(what, int):
@@ -218,20 +220,26 @@ class Live:
             raise Problem(
                 422, f"{size:,} tokens are too many to lay out here: at most {POINTS:,}.", "Shorten the text."
             )
-        key = ("tsne", view.tag, what) if isinstance(what, int) else ("tsne", what)
+        key = _laid_key(view, what, how)
         there = self._laid.get(key)
         if there is not None:
             return there
 
-        def work(stop: threading.Event) -> Laid:
+        def work(job: Job) -> Laid:
             from headatlas.web import tsne
 
             model = self._load(view.atlas)
             if encoded is None:
-                return tsne.of_example(model, view, int(what), stop)
-            return tsne.of_text(model, encoded, str(what), stop)
+                return tsne.of_example(model, view, int(what), how, job)
+            return tsne.of_text(model, encoded, str(what), how, job)
 
         return self._keep(self._laid, key, work)
+
+    def laying(self, view: View, what: int | str, how: str) -> tuple[int, int]:
+        """How many pieces of head t-SNE are done, and of how many; nothing is begun for it."""
+        with self._lock:
+            job = self._jobs.get(_laid_key(view, what, how))
+        return (job.done, job.total) if job is not None else (0, 0)
 
     def read(self, view: View, asked: Attempt) -> Job:
         """A text of one's own as tokens."""
@@ -246,7 +254,7 @@ class Live:
         )
         key = hashlib.sha256(json.dumps([view.atlas.header["model"]["hash"], text, pair]).encode()).hexdigest()[:32]
 
-        def work(stop: threading.Event) -> Example:
+        def work(job: Job) -> Example:
             from headatlas.web import forward
 
             options = view.atlas.header["stages"]["collect"]["recipe"]["options"]
@@ -264,6 +272,10 @@ class Live:
             )  # fmt: skip
 
         return self.submit(("read", key), work)
+
+
+def _laid_key(view: View, what: int | str, how: str) -> Hashable:
+    return (how, view.tag, what) if isinstance(what, int) else (how, what)
 
 
 def one_map(maps: Maps, layer: int, head: int) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from headatlas.web.payloads import Frame, Payload
 
 
@@ -37,13 +39,22 @@ class StateLayout(Payload):
 class Tsne(Payload):
     """A text laid out as every head reads it.
 
-    `positions` is a buffer of positions: the heads in the order of `heads`, each with the points of its layer. Points
-    are tokens; of cross attention all queries, then all keys. `states` is such a buffer in the order of `layers`. At
-    `maximum` with LAYER filled in is a buffer of a layer: the largest attention over its heads (query, key), then which
-    head has it (code, query, key).
+    Points are tokens (`unit`), all of them (`special`), at `Example.tsne`: a path that ends in `tsne.json`. Beside it,
+    on a server only, lie `tsne-plain.json` without special tokens, `tsne-words.json` with words in place of tokens, and
+    `tsne-plain-words.json`; the buffers of each lie in the folder of its name, without the ending. A word is what
+    follows one another with the same `Token.word` in the same segment.
+
+    `positions` is a buffer of positions: the heads in the order of `heads`, each with the points of its layer; of cross
+    attention all queries, then all keys. `states` is such a buffer in the order of `layers`; of a word it is the mean
+    of its tokens' hidden states that is laid out. At `maximum` with LAYER filled in is a buffer of a layer: attention
+    (head, key), the largest that each key gets from any query, then which query gives it (code, head, key). Queries and
+    keys are points too: words are made and special tokens dropped before the largest is taken, and rows are not scaled
+    again. Activity and chains are of the same points.
     """
 
     example: int
+    special: bool
+    unit: Literal["token", "word"]
     restarts: int
     seed: int
     strength: float
@@ -53,3 +64,10 @@ class Tsne(Payload):
     positions: str
     states: str
     maximum: str
+
+
+class Progress(Payload):
+    """How many layouts are made, of heads first, then of hidden states; 0 of 0 if none is being made."""
+
+    done: int
+    total: int

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +17,30 @@ from headatlas.collect.tables import read_examples, read_images
 from headatlas.models.batch import image_batch, text_batch
 from headatlas.models.encode import Encoded
 from headatlas.models.facts import Layer, Model
-from headatlas.tsne import kernel
 from headatlas.tsne.activity import STRENGTH, chains, head_activity
-from headatlas.tsne.affinity import Empty
-from headatlas.tsne.align import align, rotation
-from headatlas.tsne.heads import _remarks, head_affinity, head_points
-from headatlas.tsne.reading import Reading
+from headatlas.tsne.affinity import to_words
+from headatlas.tsne.align import rotation
+from headatlas.tsne.heads import How, Layouts, choose, lay_out
+from headatlas.tsne.reading import Reading, Side
 from headatlas.tsne.standard import Standard, standard
 from headatlas.web import forward, quantise
 from headatlas.web.payloads import Frame
 from headatlas.web.payloads_tsne import HeadLayout, StateLayout, Tsne
 from headatlas.web.site import View
 
+if TYPE_CHECKING:
+    from headatlas.web.live import Job
+
 RESTARTS = 8  # as many as the kernel makes at once
-SEED = 0
+WAYS = {  # by the name in the address
+    "tsne": How(RESTARTS),
+    "tsne-words": How(RESTARTS, unit="word"),
+    "tsne-plain": How(RESTARTS, special=False),
+    "tsne-plain-words": How(RESTARTS, special=False, unit="word"),
+}
 
 Place = NDArray[np.float32]
+Points = NDArray[np.int64]
 Task = TypeVar("Task")
 Made = TypeVar("Made")
 
@@ -50,7 +58,7 @@ class Laid:
         return 4096 + sum(map(len, self.buffers.values())) + 512 * len(self.answer.heads)
 
 
-def of_example(model: Model, view: View, number: int, stop: threading.Event) -> Laid:
+def of_example(model: Model, view: View, number: int, name: str, job: Job) -> Laid:
     """An example of the atlas, from the very tokens that were collected."""
     if model.grid is not None:
         reading = Reading(model, image_batch(model, read_images(view.atlas, [number])), None)
@@ -59,85 +67,113 @@ def of_example(model: Model, view: View, number: int, stop: threading.Event) -> 
         reading = Reading(model, text_batch(model, encoded), encoded[0])
     last = model.layers[-1]
     forward.check(view, number, last, reading.maps[last.index])
-    return laid(reading, f"api/examples/{number}", number, stop)
+    return laid(reading, f"api/examples/{number}/{name}", number, WAYS[name], job)
 
 
-def of_text(model: Model, encoded: Encoded, key: str, stop: threading.Event) -> Laid:
+def of_text(model: Model, encoded: Encoded, key: str, name: str, job: Job) -> Laid:
     """A text of one's own."""
-    return laid(Reading(model, text_batch(model, [encoded]), encoded), f"api/try/{key}", -1, stop)
+    reading = Reading(model, text_batch(model, [encoded]), encoded)
+    return laid(reading, f"api/try/{key}/{name}", -1, WAYS[name], job)
 
 
-def laid(reading: Reading, base: str, number: int, stop: threading.Event) -> Laid:
+def laid(reading: Reading, base: str, number: int, how: How, job: Job) -> Laid:
     """All heads and all layers of a text; given up between two heads when nobody waits any more."""
-    layers = reading.model.layers
-    heads = [(layer, head) for layer in layers for head in range(layer.heads)]
+    layers, chosen = reading.model.layers, choose(reading.model, "all")
     assert reading.maps and reading.hidden  # both forward passes, before threads share them
-    found = side_by_side(lambda one: _head(reading, *one), heads, stop)
-    places = turned([(layer.kind, one[0]) for (layer, _), one in zip(heads, found, strict=True)])
-    held = [layer for layer in layers if layer.index in reading.hidden]
-    states = side_by_side(lambda layer: _states(reading, layer), held, stop)
-    beside = [_beside(one.layout, layer, heads, places) for layer, one in zip(held, states, strict=True)]
+    vectors = {layer.index: states_of(reading, layer, how) for layer in layers if layer.index in reading.hidden}
+    held = [layer for layer in layers if len(vectors.get(layer.index, ()))]
+    job.total = len(chosen) + len(held)
+    found = lay_out(reading, chosen, how, lambda work, heads: side_by_side(work, heads, job))
+    states = side_by_side(lambda layer: _states(vectors[layer.index], layer, how), held, job)
+    beside = [_beside(one.layout, layer, found) for layer, one in zip(held, states, strict=True)]
+    units = {layer.index: maps_of(reading, layer, how) for layer in layers}
     answer = Tsne(
-        example=number, restarts=RESTARTS, seed=SEED, strength=STRENGTH,
-        heads=[
-            _head_layout(reading, layer, head, one, place)
-            for (layer, head), one, place in zip(heads, found, places, strict=True)
-        ],
+        example=number, special=how.special, unit=how.unit, restarts=how.restarts, seed=how.seed, strength=STRENGTH,
+        heads=[_head_layout(found, units[layer], reading.model.layers[layer], head) for layer, head in chosen],
         layers=[_state_layout(layer, one, place) for layer, one, place in zip(held, states, beside, strict=True)],
-        remarks=_remarks(list(layers), {one.index: head_points(reading, one, True, "token") for one in layers}),
-        positions=f"{base}/tsne/heads.bin", states=f"{base}/tsne/states.bin",
-        maximum=f"{base}/tsne/maximum/LAYER.bin",
+        remarks=list(found.remarks), positions=f"{base}/heads.bin", states=f"{base}/states.bin",
+        maximum=f"{base}/maximum/LAYER.bin",
     )  # fmt: skip
-    buffers = {"heads": _positions(places), "states": _positions(beside)}
-    buffers |= {f"maximum/{layer.index}": strongest(reading.maps[layer.index]) for layer in layers}
+    buffers = {"heads": _positions([found.layouts[one] for one in chosen]), "states": _positions(beside)}
+    buffers |= {f"maximum/{number}": maximum(own.maps) for number, own in units.items()}
     return Laid(answer, buffers)
 
 
-def side_by_side(make: Callable[[Task], Made], tasks: Sequence[Task], stop: threading.Event) -> list[Made]:
+def side_by_side(make: Callable[[Task], Made], tasks: Sequence[Task], job: Job) -> list[Made]:
     """What is made of each task, in order; threads of its own, so that giving up ends nothing else."""
+    counting = threading.Lock()
 
     def one(task: Task) -> Made:
-        if stop.is_set():
+        if job.stop.is_set():
             raise forward.GivenUp
-        return make(task)
+        made = make(task)
+        with counting:
+            job.done += 1
+        return made
 
     with ThreadPoolExecutor(parallel.cores(), "headatlas-tsne") as threads:
         return list(threads.map(one, tasks))
 
 
-Found = tuple[Place, NDArray[np.float64], float, tuple[str, ...]]
+# points: tokens or words, with or without special ones
 
 
-def _head(reading: Reading, layer: Layer, head: int) -> Found:
-    """The layout with the least KL, the KL of all, and what is to be said of it."""
-    try:
-        own = head_affinity(reading, layer, head)
-    except Empty as reason:
-        count = len(head_points(reading, layer, True, "token").text)
-        return np.full((count, 2), np.nan, np.float32), np.full(RESTARTS, np.nan), 0.0, (str(reason),)
-    places, kl = kernel.layouts(own.p, restarts=RESTARTS, seed=(SEED, layer.index, head))
-    return places[int(kl.argmin())], kl, own.mass, own.notes
+@dataclass(frozen=True)
+class Units:
+    """The maps of a layer (head, query, key) whose queries and keys are the points, and which keys are special."""
+
+    maps: NDArray[np.float64]
+    special: NDArray[np.bool_]
 
 
-def _states(reading: Reading, layer: Layer) -> Standard:
+def maps_of(reading: Reading, layer: Layer, how: How) -> Units:
+    """As `tsne.heads.head_affinity` takes them: words first, then without special tokens; rows are not scaled again."""
+    queries, keys = reading.side(layer.kind, True), reading.side(layer.kind, False)
+    whole = reading.maps[layer.index]
+    if how.unit == "word":
+        whole = np.stack([to_words(own, queries.word, keys.word)[0] for own in whole])
+    rows, columns = firsts(queries, how), firsts(keys, how)
+    kept = ~queries.special[rows] | how.special, ~keys.special[columns] | how.special
+    cut = whole[:, kept[0]][:, :, kept[1]].astype(np.float64)
+    return Units(cut, keys.special[columns][kept[1]])
+
+
+def firsts(side: Side, how: How) -> Points:
+    """The first token of each word, or every token."""
+    if how.unit == "token":
+        return np.arange(len(side.text))
+    return to_words(np.zeros((len(side.text), 1)), side.word, np.zeros(1, np.int32))[1]
+
+
+def states_of(reading: Reading, layer: Layer, how: How) -> NDArray[np.float32]:
+    """Hidden states (point, feature) after a layer; of a word the mean over its tokens."""
+    side = reading.side(layer.kind, True)
+    first = firsts(side, how)
+    sizes = np.diff([*first, len(side.text)])
+    means = np.add.reduceat(reading.hidden[layer.index].astype(np.float64), first, 0) / sizes[:, None]
+    kept: NDArray[np.float32] = means[~side.special[first] | how.special].astype(np.float32)
+    return kept
+
+
+def maximum(maps: NDArray[np.float64]) -> bytes:
+    """Of maps (head, query, key) the largest attention each key gets (head, key), then the query that gives it."""
+    if not maps.size:
+        return b""
+    whose: quantise.Words = maps.argmax(1).astype("<u2")
+    return quantise.attention(maps.max(1)).tobytes() + whose.tobytes()
+
+
+# what is told of layouts
+
+
+def _states(vectors: NDArray[np.float32], layer: Layer, how: How) -> Standard:
     """By the same kernel and as many restarts as the heads, so that KL can be compared."""
-    return standard(reading.hidden[layer.index], restarts=RESTARTS, seed=(SEED, layer.index), optimiser="kernel")
+    return standard(vectors, restarts=how.restarts, seed=(how.seed, layer.index), optimiser="kernel")
 
 
-def turned(layouts: Iterable[tuple[str, Place]]) -> list[Place]:
-    """Layouts of the same kind of layer have the same points, and are turned to be compared."""
-    listed = list(layouts)
-    found: dict[int, Place] = {}
-    for kind in dict.fromkeys(kind for kind, _ in listed):
-        found |= align({number: one for number, (own, one) in enumerate(listed) if own == kind})
-    return [found[number] for number in range(len(listed))]
-
-
-def _beside(layout: Place, layer: Layer, heads: list[tuple[Layer, int]], places: list[Place]) -> Place:
+def _beside(layout: Place, layer: Layer, found: Layouts) -> Place:
     """Hidden states, turned towards the mean shape of the layer's heads."""
-    own = [
-        one for (other, _), one in zip(heads, places, strict=True) if other is layer and np.isfinite(one).all()
-    ]  # fmt: skip
+    own = [one for (number, _), one in found.layouts.items() if number == layer.index and np.isfinite(one).all()]
     centred: Place = layout - layout.mean(0)
     if not own or len(own[0]) != len(layout):
         return centred
@@ -146,14 +182,14 @@ def _beside(layout: Place, layer: Layer, heads: list[tuple[Layer, int]], places:
     return towards
 
 
-def _head_layout(reading: Reading, layer: Layer, head: int, found: Found, place: Place) -> HeadLayout:
-    _, kl, mass, notes = found
-    cross, special = layer.kind == "cross", reading.side(layer.kind, False).special
-    own = reading.maps[layer.index][head]
-    steps = np.zeros(1) if cross else chains(own, special)
+def _head_layout(found: Layouts, units: Units, layer: Layer, head: int) -> HeadLayout:
+    one, cross, own = (layer.index, head), layer.kind == "cross", units.maps[head]
+    steps = np.zeros(1) if cross or not own.size else chains(own, units.special)
     return HeadLayout(
-        layer=layer.index, head=head, kl=_known(kl), mass=mass, activity=head_activity(own, special, cross),
-        chain=int(steps.max()), chain_mean=float(steps.mean()), notes=list(notes), frame=_frame(place),
+        layer=layer.index, head=head, kl=_known(found.kl[one]), mass=found.mass[one],
+        activity=head_activity(own, units.special, cross) if own.size else 0.0,
+        chain=int(steps.max()), chain_mean=float(steps.mean()), notes=list(found.notes[one]),
+        frame=_frame(found.layouts[one]),
     )  # fmt: skip
 
 
@@ -178,9 +214,3 @@ def _frame(place: Place) -> Frame:
 
 def _positions(places: list[Place]) -> bytes:
     return b"".join(quantise.positions(one).tobytes() for one in places)
-
-
-def strongest(maps: NDArray[np.float32]) -> bytes:
-    """Of maps (head, query, key) the largest of all heads, then which head has it."""
-    whose: quantise.Words = maps.argmax(0).astype("<u2")
-    return quantise.attention(maps.max(0)).tobytes() + whose.tobytes()

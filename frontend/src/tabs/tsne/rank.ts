@@ -1,15 +1,15 @@
 // The heads of a text: where each one's points are in the buffers, in which order they are shown, and what is said.
-import type { HeadLayout, Tsne } from "../../lib/api";
+import type { HeadLayout, Progress, Tsne } from "../../lib/api";
 import type { HeadPlace } from "../../lib/selection.svelte";
 import { amount, headName, many } from "../../lib/words";
 import type { Focus } from "../examples/tints";
 
 export type Sort = "layer" | "kl" | "activity" | "chain";
 export const SORTS: { value: Sort; label: string }[] = [
-  { value: "layer", label: "layer and head" },
-  { value: "kl", label: "KL, least first" },
-  { value: "activity", label: "activity" },
-  { value: "chain", label: "length of chains" },
+  { value: "layer", label: "by layer" },
+  { value: "kl", label: "by KL" },
+  { value: "activity", label: "by activity" },
+  { value: "chain", label: "by chains" },
 ];
 
 /** The KL of the layout that is shown. */
@@ -63,6 +63,12 @@ export const telling = (found: Tsne): HeadPlace | null => {
   return first ? { layer: first.layer, head: first.head } : null;
 };
 
+/** How far the layouts are, in words. */
+export function saysProgress({ done, total }: Progress, heads: number): string {
+  if (!total) return "The model is being loaded, or at work on another text.";
+  return done < heads ? `Heads laid out: ${done} of ${heads}` : `Heads laid out: ${heads} of ${heads}; layers of hidden states: ${done - heads} of ${total - heads}`;
+}
+
 const ORDINAL = new Intl.PluralRules("en", { type: "ordinal" });
 const ENDING: Record<string, string> = { one: "st", two: "nd", few: "rd", other: "th" };
 const ordinal = (value: number) => `${value}${ENDING[ORDINAL.select(value)]}`;
@@ -78,7 +84,7 @@ export function says(found: Tsne, place: HeadPlace, points: number, what: string
   const rank = ordered(found.heads, "activity").indexOf(at) + 1;
   const chain = one.chain > 1 ? `in chains of up to ${many(one.chain, "step")}` : "without chains";
   const active = `${rank === 1 ? "" : `${ordinal(rank)} `}most active of ${many(found.heads.length, "head")}`;
-  return `${headName(place)}, ${active}, reads these ${many(points, "token")} ${chain}: KL ${least.toFixed(2)} to ${Math.max(...known).toFixed(2)} in ${many(found.restarts, "restart")}.`;
+  return `${headName(place)}, ${active}, reads these ${many(points, found.unit === "word" ? "word" : "token")} ${chain}: KL ${least.toFixed(2)} to ${Math.max(...known).toFixed(2)} in ${many(found.restarts, "restart")}.`;
 }
 
 /** The least attention that is drawn as a line: about one line a token, and never of what is next to nothing. */

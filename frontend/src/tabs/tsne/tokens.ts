@@ -1,11 +1,39 @@
-// What the points of a layer's layouts are.
+// What the points of a layer's layouts are, and the map between these very points.
 import type { AtlasCard, Example, Token } from "../../lib/api";
 import { sides } from "../examples/heads";
+import { seenMean, type Bundle } from "../examples/maps";
+import type { Options, Seen } from "../examples/reduce";
+import { tokenUnits, wordUnits, type Unit } from "../examples/tokens";
 
-/** The points of layouts of a layer: tokens; of cross attention queries, then keys. */
-export function pointsOf(atlas: AtlasCard, example: Example, layer: number): { tokens: Token[]; queries: number; same: boolean } {
+/** Where the layouts of a text are, with or without special tokens, of tokens or of words. */
+export const pathOf = (path: string, { special, words }: Options) => path.replace(/tsne\.json$/, `tsne${special ? "" : "-plain"}${words ? "-words" : ""}.json`);
+
+/** Tokens or words; special ones go last, so that what stood on both sides of one is never taken for a word. */
+export function unitsOf(tokens: Token[], { special, words }: Options): Unit[] {
+  const single = tokenUnits(tokens);
+  const units = words ? wordUnits(single, tokens).units : single;
+  return special ? units : units.filter((unit) => !unit.special);
+}
+
+/** The points of layouts of a layer; of cross attention queries, then keys. */
+export function pointsOf(atlas: AtlasCard, example: Example, layer: number, options: Options): { units: Unit[]; queries: number; same: boolean } {
   const kind = atlas.model.layers[layer].kind;
   const { queries, keys } = sides(atlas, example, kind);
   const same = kind !== "cross";
-  return { tokens: same ? queries : [...queries, ...keys], queries: queries.length, same };
+  const own = unitsOf(queries, options);
+  return { units: same ? own : [...own, ...unitsOf(keys, options)], queries: own.length, same };
+}
+
+/** The map between the points, as it went into P: rows are not scaled again where special tokens are left out. */
+export function seenOf(bundle: Bundle, { special, words }: Options): Seen {
+  const all = seenMean(bundle, { special: true, words });
+  if (special || bundle.pooled) return all;
+  const plain = (units: Unit[]) => units.flatMap((unit, i) => (unit.special ? [] : [i]));
+  const rows = plain(all.queries);
+  const columns = all.same ? rows : plain(all.keys);
+  if (!rows.length || !columns.length) return all; // nothing is left, and nothing is laid out
+  const values = new Float32Array(rows.length * columns.length);
+  rows.forEach((row, i) => columns.forEach((column, j) => (values[i * columns.length + j] = all.values[row * all.columns + column])));
+  const queries = rows.map((i) => all.queries[i]);
+  return { ...all, rows: rows.length, columns: columns.length, values, queries, keys: all.same ? queries : columns.map((j) => all.keys[j]) };
 }

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { HeadLayout, Tsne } from "../../lib/api";
 import { WHOLE } from "../../points/camera";
-import { BESIDE, placed } from "../../points/labels";
 import { evenTicks, labels, quantileAxis, roundTicks } from "../../points/axes";
 import { nearest, planeOf, trueValue } from "./plane";
-import { best, focusOfPoint, importance, ordered, pointsOfFocus, says, starts, telling, usualLine } from "./rank";
+import { best, focusOfPoint, importance, ordered, pointsOfFocus, says, saysProgress, starts, telling, usualLine } from "./rank";
 
 describe("quantile axes", () => {
   it("are the empirical distribution function where k is n", () => {
@@ -82,15 +81,6 @@ describe("the plane", () => {
     expect(nearest(places, WHOLE, size, 203, 198)).toBe(2);
     expect(nearest(places, WHOLE, size, 100, 100)).toBe(-1);
   });
-  it("leaves words that would lie over others out", () => {
-    const at = (x: number, y: number, text: string) => ({ x, y, text, colour: "" });
-    const many = Array.from({ length: 40 }, (_, i) => at(32767 + i, 32767, `w${i}`));
-    const found = placed(many, WHOLE, { width: 300, height: 300 }, () => 40, { line: 14, shifts: BESIDE, gap: 0 });
-    expect(found.length).toBeGreaterThan(3);
-    expect(found.length).toBeLessThan(12);
-    for (const a of found) for (const b of found)
-      if (a !== b) expect(Math.abs(a.left - b.left) >= 40 || Math.abs(a.top - b.top) >= 14).toBe(true);
-  });
 });
 
 const head = (layer: number, number: number, more: Partial<HeadLayout>): HeadLayout => ({
@@ -116,6 +106,11 @@ describe("heads", () => {
     expect(says(found, { layer: 0, head: 0 }, 9, "text")).toBe("L0·H0, 3rd most active of 3 heads, reads these 9 tokens in chains of up to 3 steps: KL 1.50 to 2.00 in 2 restarts.");
     expect(says(found, { layer: 0, head: 1 }, 9, "text")).toContain("cannot be laid out");
     expect(says(found, { layer: 7, head: 1 }, 9, "text")).toBe("");
+  });
+  it("tell how far they are", () => {
+    expect(saysProgress({ done: 34, total: 78 }, 72)).toBe("Heads laid out: 34 of 72");
+    expect(saysProgress({ done: 74, total: 78 }, 72)).toBe("Heads laid out: 72 of 72; layers of hidden states: 2 of 6");
+    expect(saysProgress({ done: 0, total: 0 }, 72)).toContain("loaded");
   });
   it("lie one after the other in a buffer", () => {
     expect([...starts([0, 0, 1], (layer) => (layer ? 5 : 3))]).toEqual([0, 3, 6, 11]);

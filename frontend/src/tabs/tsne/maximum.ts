@@ -1,0 +1,46 @@
+// The picture of maximum attention: heads down, tokens across, broken into bands as text is into lines.
+import { largest } from "../../lib/draw";
+import type { Unit } from "../examples/tokens";
+
+export const LEFT = 34; // room for the names of heads
+export const TOP = 74; // and for tokens, written upwards
+export const ROW = 14; // pixels of a head
+const NARROW = 16; // pixels of a token: its letters have just room
+const WIDE = 28;
+
+export interface Maximum {
+  layer: number;
+  heads: number;
+  keys: Unit[];
+  queries: Unit[];
+  values: Uint16Array; // encoded attention (head, key)
+  whose: Uint16Array; // the query that gives it
+  top: number; // of the encoded values
+}
+
+/** What the server sent of a layer, or null if it is not of these tokens. */
+export function maximumOf(sent: Uint16Array, layer: number, heads: number, queries: Unit[], keys: Unit[]): Maximum | null {
+  const size = heads * keys.length;
+  if (!size || sent.length !== 2 * size) return null;
+  const values = sent.subarray(0, size);
+  return { layer, heads, keys, queries, values, whose: sent.subarray(size), top: largest(values) };
+}
+
+export interface Band {
+  from: number;
+  to: number;
+}
+
+/** As many tokens in a band as fit; a single band is spread a little. */
+export function bandsOf(count: number, room: number): { cell: number; bands: Band[] } {
+  const fit = Math.max(1, Math.floor(room / NARROW));
+  const cell = count <= fit ? Math.max(NARROW, Math.min(WIDE, Math.floor(room / Math.max(1, count)))) : NARROW;
+  return { cell, bands: Array.from({ length: Math.ceil(count / fit) }, (_, i) => ({ from: i * fit, to: Math.min(count, (i + 1) * fit) })) };
+}
+
+/** The values of a band alone (head, key). */
+export function cut({ values, heads, keys }: Maximum, { from, to }: Band): Uint16Array {
+  const out = new Uint16Array(heads * (to - from));
+  for (let head = 0; head < heads; head++) out.set(values.subarray(head * keys.length + from, head * keys.length + to), head * (to - from));
+  return out;
+}
