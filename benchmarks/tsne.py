@@ -1,6 +1,6 @@
 """Head t-SNE: our kernel against openTSNE on heads of real models, and the time for all heads of a 12 × 12 model.
 
-    python benchmarks/tsne.py [--heads 24] [--runs 9] [--restarts 32] [--json]
+    python benchmarks/tsne.py [--heads 24] [--runs 15] [--restarts 32] [--json]
 
 1. Half of the heads are drawn (seed 0) from the packaged MiniLM, half from SmolLM2 (in the folder HEADATLAS_MODELS).
    Each is given a text of 200 or 256 tokens in turn, passages of our corpus joined until they are long enough. openTSNE
@@ -136,7 +136,7 @@ def summary(found):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--heads", type=int, default=24)
-    parser.add_argument("--runs", type=int, default=9, help="layouts of a head by openTSNE")
+    parser.add_argument("--runs", type=int, default=15, help="layouts of a head by openTSNE")
     parser.add_argument("--restarts", type=int, default=32, help="layouts of a head by our kernel")
     parser.add_argument("--no-whole", action="store_true", help="leave out all heads of a 12 × 12 model")
     parser.add_argument("--json", action="store_true")

@@ -27,6 +27,7 @@ PLACES = {
     "head": "#/head/0.2?head=0.2",
     "examples": "#/examples",
     "example": "#/examples/0?example=0&heads=0.2,3.5",
+    "tsne": "#/tsne/0?example=0&head=1.8",
 }
 
 

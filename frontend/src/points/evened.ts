@@ -88,13 +88,18 @@ export function carried(polygon: Polygon, point: Point): Polygon {
 }
 
 /** Ticks of the places in sight, with the values that the frame gives to the positions. */
-export const ticksOf = ({ both }: Evened, { x, y, step }: Frame): Ticks => (camera, size) => {
+export const ticksOf = ({ both }: Evened, { x, y, step }: Frame): Ticks => evenMarks([valued(both[0], x, step), valued(both[1], y, step)]);
+
+/** Ticks of quantile axes in sight; an axis reaches over so many planes, around the middle of the plane. */
+export const evenMarks = ([across, up]: [Axis, Axis], [wide, high] = [1, 1]): Ticks => (camera, size) => {
   const [left, top] = toPlane(camera, size, 0, 0);
   const [right, bottom] = toPlane(camera, size, size.width, size.height);
+  const share = (value: number, reach: number) => (value / PLANE - 0.5) / reach + 0.5;
+  const put = (place: number, reach: number) => PLANE * ((place - 0.5) * reach + 0.5);
   const many = (pixels: number) => (pixels > 600 ? 8 : 4);
   return {
-    across: evenTicks(valued(both[0], x, step), left / PLANE, right / PLANE, many(size.width)).map(({ place, label }) => ({ at: toScreen(camera, size, place * PLANE, 0)[0], label })),
-    up: evenTicks(valued(both[1], y, step), bottom / PLANE, top / PLANE, many(size.height)).map(({ place, label }) => ({ at: toScreen(camera, size, 0, place * PLANE)[1], label })),
+    across: evenTicks(across, share(left, wide), share(right, wide), many(size.width)).map(({ place, label }) => ({ at: toScreen(camera, size, put(place, wide), 0)[0], label })),
+    up: evenTicks(up, share(bottom, high), share(top, high), many(size.height)).map(({ place, label }) => ({ at: toScreen(camera, size, 0, put(place, high))[1], label })),
   };
 };
 

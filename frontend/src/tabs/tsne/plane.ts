@@ -1,20 +1,14 @@
 // A layout in the plane of the camera (0 to 65534, y upwards), by linear or quantile axes, with its ticks.
 import type { Frame } from "../../lib/api";
 import { PLANE, toPlane, toScreen, type Bounds, type Camera, type Size } from "../../points/camera";
+import { quantileAxis, roundTicks, type Axis } from "../../points/axes";
+import { evenMarks, type Axes, type Ticks } from "../../points/evened";
 import { NO_MAP } from "../../points/marks";
-import { evenTicks, quantileAxis, roundTicks, type Axis } from "../../points/axes";
-
-export type Axes = "linear" | "quantile";
 
 export interface Plane {
   places: Float64Array; // pairs; NaN has no place
   bounds: Bounds | null;
-  ticks: (camera: Camera, size: Size) => { across: Mark[]; up: Mark[] };
-}
-
-export interface Mark {
-  at: number; // pixels
-  label: string;
+  ticks: Ticks;
 }
 
 /** A line between two points. */
@@ -49,14 +43,14 @@ export function planeOf(positions: Uint16Array, frame: Frame, axes: Axes, wide: 
   const own = (axis: 0 | 1) => Array.from({ length: places.length / 2 }, (_, i) => trueValue(places[2 * i + axis], axis ? frame.y : frame.x, frame.step));
   const values = [own(0), own(1)];
   const both: [Axis, Axis] = [quantileAxis(values[0]), quantileAxis(values[1])];
-  const reach = [Math.max(1, wide), Math.max(1, 1 / wide)]; // of each axis, in planes
+  const reach: [number, number] = [Math.max(1, wide), Math.max(1, 1 / wide)]; // of each axis, in planes
   const put = (axis: 0 | 1, place: number) => HALF + (place - 0.5) * PLANE * reach[axis];
   for (let i = 0; i < places.length; i++) {
     const axis = (i % 2) as 0 | 1;
     if (!Number.isNaN(places[i])) places[i] = put(axis, both[axis].forward(values[axis][i >> 1]));
   }
   const bounds = { left: put(0, 0), right: put(0, 1), bottom: put(1, 0), top: put(1, 1) };
-  return { places, bounds, ticks: (camera, size) => quantileTicks(both, put, reach, camera, size) };
+  return { places, bounds, ticks: evenMarks(both, reach) };
 }
 
 function linearTicks({ x, y, step }: Frame, camera: Camera, size: Size) {
@@ -69,16 +63,6 @@ function linearTicks({ x, y, step }: Frame, camera: Camera, size: Size) {
   return {
     across: across.map(({ value, label }) => ({ at: toScreen(camera, size, back(value, x), 0)[0], label })),
     up: up.map(({ value, label }) => ({ at: toScreen(camera, size, 0, back(value, y))[1], label })),
-  };
-}
-
-function quantileTicks(both: [Axis, Axis], put: (axis: 0 | 1, place: number) => number, reach: number[], camera: Camera, size: Size) {
-  const [left, top] = toPlane(camera, size, 0, 0);
-  const [right, bottom] = toPlane(camera, size, size.width, size.height);
-  const share = (axis: 0 | 1, value: number) => (value - HALF) / PLANE / reach[axis] + 0.5;
-  return {
-    across: evenTicks(both[0], share(0, left), share(0, right), size.width > 600 ? 8 : 4).map(({ place, label }) => ({ at: toScreen(camera, size, put(0, place), 0)[0], label })),
-    up: evenTicks(both[1], share(1, bottom), share(1, top)).map(({ place, label }) => ({ at: toScreen(camera, size, 0, put(1, place))[1], label })),
   };
 }
 
