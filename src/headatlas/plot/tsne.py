@@ -244,19 +244,25 @@ def robustness(table: Any, dark: bool = False) -> Figure:
     growth = {(row["layer"], row["kind"]): row["deviation_growth"] for row in rows}
     layers = sorted({layer for layer, _ in growth})
     less = [one for one in layers if growth.get((one, "head"), np.inf) < growth.get((one, "standard"), -1)]
-    title = f"Under disturbance the deviation of head t-SNE grows less in {len(less)} of {many(len(layers), 'layer')}"
-    note = "Points are means of KL, bars one deviation to each side; the left of each pair is the text as it is."
-    page = Page(max(5.0, 0.6 * len(layers) + 1.2), 3.4, title, note, dark)
-    box = page.axes(0.55, 0.3, page.width - 0.7 - 0.55, 2.7, frame=True)
-    for number, kind in enumerate(("head", "standard")):
-        own = [row for row in rows if row["kind"] == kind]
-        for state, shift, mark in (("without", -0.07, "o"), ("with", 0.07, "D")):
-            x = [layers.index(row["layer"]) + 0.4 * number - 0.2 + shift for row in own]
-            box.errorbar(
-                x, [row[f"mean_{state}"] for row in own], [row[f"deviation_{state}"] for row in own], fmt=mark,
-                ms=3, lw=1, color=colour(number, page.look),
-            )  # fmt: skip
-        _key(page, number, f"{kind} t-SNE")
-    box.set_xticks(range(len(layers)), [f"L{one}" for one in layers])
-    box.set_ylabel("KL", size=TEXT)
+    what = f"in {len(less)} of {many(len(layers), 'layer')}"
+    title = (
+        f"Under disturbance the deviation of head t-SNE grows by a smaller factor than that of standard t-SNE {what}"
+    )
+    note = "Over all runs of a text and head. Circles are the text as it is, diamonds the text with tokens replaced."
+    wide, beside = max(3.6, 0.33 * len(layers)), len(layers) <= 12
+    page = Page(2 * wide + 1.6 if beside else wide + 0.8, 3.6 if beside else 6.9, title, note, dark)
+    for place, (value, name) in enumerate((("mean", "mean of KL"), ("deviation", "deviation of KL"))):
+        left, top = (0.55 + place * (wide + 0.8), 0.22) if beside else (0.55, 0.22 + 3.4 * place)
+        box = page.axes(left, top + 0.23, wide, 2.75, frame=True)
+        page.text(left, top, name, size=TEXT, color=page.look.muted)
+        for number, kind in enumerate(("head", "standard")):
+            own = [row for row in rows if row["kind"] == kind]
+            x = np.array([layers.index(row["layer"]) for row in own]) + 0.3 * number - 0.15
+            ends = [[row[f"{value}_{state}"] for row in own] for state in ("without", "with")]
+            box.vlines(x, *ends, color=colour(number, page.look), lw=1.2)
+            for mark, end in zip("oD", ends, strict=True):
+                box.plot(x, end, mark, ms=3.2, color=colour(number, page.look), clip_on=False)
+            _key(page, number, f"{kind} t-SNE")
+        box.set_xticks(range(len(layers)), [f"L{one}" for one in layers])
+        box.set_ylim(0)
     return page.figure
