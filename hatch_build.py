@@ -62,7 +62,14 @@ def write_schema(root: Path, target: Path) -> None:
 
     The source is put first by the program itself: pip takes folders of an earlier editable install out of PYTHONPATH.
     """
-    program = "import sys; sys.path.insert(0, sys.argv[1]); from headatlas.web import schema; schema.main(sys.argv[2])"
+    program = "\n".join(
+        [
+            "import sys",
+            "sys.path.insert(0, sys.argv[1])",
+            "from headatlas.web.api import openapi",
+            "openapi.main(sys.argv[2])",
+        ]
+    )
     done = subprocess.run([sys.executable, "-c", program, str(root / "src"), str(target)], cwd=root)
     if done.returncode:
         raise RuntimeError("the schema of the answers could not be written: see above")

@@ -47,8 +47,8 @@ def write_atlas(path, maps):
     import numpy as np
     import pyarrow as pa
 
-    from headatlas import results
-    from headatlas.store import Atlas
+    from headatlas.atlas import results
+    from headatlas.atlas.store import Atlas
 
     examples = round(maps / (LAYERS * HEADS))
     header = {"model": {"name": "mixture", "layers": [], "heads": HEADS}, "data": {"name": "mixture"}}

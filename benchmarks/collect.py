@@ -43,12 +43,12 @@ def one_batch(repeats=15, examples=5, tokens=384):
     from transformers import AutoModel
 
     import headatlas as ha
-    from headatlas.collect.layout import text_layout
-    from headatlas.collect.reduce import Reduce
-    from headatlas.collect.statistics import statistics_of
     from headatlas.models import capture
     from headatlas.models.batch import text_batch
     from headatlas.models.encode import encode
+    from headatlas.stages.collect.layout import text_layout
+    from headatlas.stages.collect.reduce import Reduce
+    from headatlas.stages.collect.stat_axis import statistics_of
 
     torch.set_num_threads(1)
     model = ha.models.load("packaged")

@@ -32,12 +32,12 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
 import headatlas as ha
-from headatlas.features import vision
-from headatlas.features.network import PACKAGED
-from headatlas.features.patterns import patterns
-from headatlas.features.plain import PooledEncoder, StatsEncoder
-from headatlas.features.trained import TrainedEncoder
-from headatlas.metrics import head_retrieval
+from headatlas.numeric.metrics import head_retrieval
+from headatlas.stages.features import vision
+from headatlas.stages.features.baselines import PooledEncoder, StatsEncoder
+from headatlas.stages.features.network import PACKAGED
+from headatlas.stages.features.patterns import patterns
+from headatlas.stages.features.trained import TrainedEncoder
 
 ENCODERS = ("attention-ssl", "without", "pooled", "stats", "vit", "vit-capstone")
 SEED = 11  # of the patterns; training draws its own with another

@@ -42,9 +42,10 @@ def peak():
 def fit(path, kind, sample, file):
     """In a process of its own: fit, judge, and leave the fitted projection in a file."""
     import headatlas as ha
-    from headatlas import project, results
-    from headatlas.project.methods import Pca, Tsne, Umap
-    from headatlas.project.work import fit as fit_sample
+    from headatlas import project
+    from headatlas.atlas import results
+    from headatlas.stages.project.methods import Pca, Tsne, Umap
+    from headatlas.stages.project.placing import fit as fit_sample
 
     atlas = ha.open(path)
     of = results.needed(atlas, "features", None)
@@ -65,8 +66,8 @@ def place(path, file):
     import numpy as np
 
     import headatlas as ha
-    from headatlas import results
-    from headatlas.project.work import TOGETHER, points
+    from headatlas.atlas import results
+    from headatlas.stages.project.placing import TOGETHER, points
 
     atlas = ha.open(path)
     features = atlas.read("features", of=results.needed(atlas, "features", None))

@@ -28,9 +28,9 @@ from headatlas import data, models, parallel
 from headatlas.data import Example
 from headatlas.models.batch import text_batch
 from headatlas.models.encode import encode
-from headatlas.tsne import kernel
-from headatlas.tsne.heads import choose, head_affinity
-from headatlas.tsne.reading import Reading
+from headatlas.stages.tsne import kernel
+from headatlas.stages.tsne.heads import choose, head_affinity
+from headatlas.stages.tsne.reading import Reading
 
 
 def text_of(model, tokens, first=0):

@@ -4,7 +4,7 @@
 
 For each atlas: the size of the first answers, the seconds until the first picture and until all points are drawn (from
 the start of the navigation, server and network included), the frames while the reader drags the picture, the seconds a
-lasso takes, and the memory of the page. Atlases are planted (tests/planted.py), then clustered, correlated and
+lasso takes, and the memory of the page. Atlases are planted (tests/support/planted.py), then clustered, correlated and
 projected by the stages themselves. Medians of `--repeats` fresh pages.
 """
 
@@ -21,8 +21,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import headatlas as ha
-from browser import launched, until
-from planted import TYPICAL, drawn, planted
+from support.browser import launched, until
+from support.planted import TYPICAL, drawn, planted
 
 SHAPES = {"a million maps": (6945, 12, 12), "48 layers × 32 heads": (64, 48, 32)}
 MARKED = "name => performance.getEntriesByName(name).at(-1)?.startTime ?? null"

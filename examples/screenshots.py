@@ -12,11 +12,11 @@ from pathlib import Path
 from PIL import Image
 
 import headatlas as ha
-from headatlas.cli.whole import chain
+from headatlas.cli.run import chain
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
-from browser import launched, until  # noqa: E402
+from support.browser import launched, until  # noqa: E402
 
 WIDTH, HEIGHT = 1440, 900
 PLACES = {

@@ -19,13 +19,13 @@ from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers, process
 from tokenizers.models import BPE, WordPiece
 from transformers import AutoModel, BertTokenizer, PreTrainedTokenizerFast
 
-from families import FAMILIES, VOCABULARY, Family
 from headatlas import data, models
 from headatlas.data import Example
 from headatlas.models import Encoded, Model
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import encode
-from pages import blind, browser, demo, exported, images, live, pairs, place  # noqa: F401 - fixtures
+from support.families import FAMILIES, VOCABULARY, Family
+from support.pages import blind, browser, demo, exported, images, live, pairs, place  # noqa: F401 - fixtures
 
 torch.set_num_threads(1)
 

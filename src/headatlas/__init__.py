@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import os
 
-    from headatlas import cluster, collect, correlate, data, errors, features, models, plot, project, tsne, web
-    from headatlas.store import Atlas
+    from headatlas import data, errors, models, plot, web
+    from headatlas.atlas.store import Atlas
+    from headatlas.stages import cluster, collect, correlate, features, project, tsne
 
 __version__ = "0.1.0"
 __all__ = [
@@ -23,20 +24,24 @@ __all__ = [
     "project", "tsne", "web",
 ]  # fmt: skip
 
+_STAGES = {"cluster", "collect", "correlate", "features", "project", "tsne"}
+
 
 def open(path: str | os.PathLike[str]) -> Atlas:  # noqa: A001 - read as headatlas.open
     """Open an atlas: a local folder or any fsspec URL."""
-    from headatlas.store import Atlas
+    from headatlas.atlas.store import Atlas
 
     return Atlas.open(path)
 
 
 def __getattr__(name: str) -> Any:
-    """Parts are imported when they are used: `import headatlas` itself loads neither torch nor dask."""
+    """Import parts on first use: `import headatlas` itself loads neither torch nor dask."""
     if name == "Atlas":
-        from headatlas.store import Atlas
+        from headatlas.atlas.store import Atlas
 
         return Atlas
+    if name in _STAGES:
+        return importlib.import_module(f"headatlas.stages.{name}")
     if name in __all__:
         return importlib.import_module(f"headatlas.{name}")
     raise AttributeError(f"module 'headatlas' has no attribute {name!r}")

@@ -3,10 +3,10 @@
 import os
 import sys
 
-from headatlas.cli import collecting, figures, serving, stages, tables, tsne, whole
+from headatlas.cli import collect, inspect, plot, run, stages, tsne, web
 from headatlas.cli.base import app
 
-__all__ = ["app", "collecting", "figures", "main", "serving", "stages", "tables", "tsne", "whole"]
+__all__ = ["app", "collect", "inspect", "main", "plot", "run", "stages", "tsne", "web"]
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from headatlas import __version__
 from headatlas.errors import HeadatlasError, OptionError
 
 if TYPE_CHECKING:
-    from headatlas.store import Atlas
+    from headatlas.atlas.store import Atlas
 
 
 ORDER = [
@@ -108,6 +108,6 @@ def check_output(path: str, suffixes: tuple[str, ...]) -> None:
 
 def open_atlas(path: str) -> Atlas:
     """Open an atlas, with one line if it is none."""
-    from headatlas.store import Atlas
+    from headatlas.atlas.store import Atlas
 
     return Atlas.open(path)

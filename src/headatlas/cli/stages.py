@@ -11,7 +11,7 @@ from headatlas.cli.base import AtlasPath, Name, Of, Scheduler, Seed, Workers, ap
 from headatlas.errors import OptionError
 
 if TYPE_CHECKING:
-    from headatlas.store import Atlas
+    from headatlas.atlas.store import Atlas
 
 encoder = typer.Typer(help="Train an encoder of attention maps of your own.", no_args_is_help=True)
 app.add_typer(encoder, name="encoder")
@@ -39,7 +39,7 @@ def features(
     scheduler: Scheduler = None,
 ) -> None:
     """Turn every map into a vector. Run the same command again to go on after a stop."""
-    from headatlas import features as stage
+    from headatlas.stages import features as stage
 
     atlas = open_atlas(path)
     stage.image(
@@ -56,7 +56,7 @@ def train(
     seed: Seed = 0,
 ) -> None:
     """Train an encoder on the maps of some atlases, without labels (Barlow Twins)."""
-    from headatlas.features import train as training
+    from headatlas.stages.features import train as training
 
     check_output(str(output), (".safetensors",))
     options: dict[str, Any] = {} if steps is None else {"steps": steps}
@@ -106,7 +106,7 @@ def cluster(
     output: Annotated[str | None, typer.Option("-o", "--output", help="With --sweep: where the curves go.")] = None,
 ) -> None:
     """Find groups of maps (or of heads) that look alike."""
-    from headatlas import cluster as stage
+    from headatlas.stages import cluster as stage
 
     atlas = open_atlas(path)
     if sweep:
@@ -138,8 +138,8 @@ def cluster(
 
 
 def _sweep(atlas: Atlas, of: str | None, seed: int, output: str | None) -> None:
-    from headatlas import cluster as stage
-    from headatlas.cli.tables import print_table
+    from headatlas.cli.inspect import print_table
+    from headatlas.stages import cluster as stage
 
     if output is None:
         print_table(stage.sweep(atlas, of=of, seed=seed))
@@ -171,7 +171,7 @@ def project(
     scheduler: Scheduler = None,
 ) -> None:
     """Lay all maps out in the plane, and say how far each point can be trusted."""
-    from headatlas import project as stage
+    from headatlas.stages import project as stage
 
     if method not in stage.METHODS:
         raise OptionError(f"--method {method}: choose {', '.join(stage.METHODS)}")
@@ -197,7 +197,7 @@ def correlate(
     seed: Seed = 0,
 ) -> None:
     """Say what each cluster is, and which layers, heads, examples and columns it belongs to."""
-    from headatlas import correlate as stage
+    from headatlas.stages import correlate as stage
 
     atlas = open_atlas(path)
     stage.clusters(atlas, of=of, columns=column, permutations=permutations, seed=seed)

@@ -56,7 +56,7 @@ def heads(
     """Lay a text out as each head sees it, and print KL by head."""
     if output is not None:
         check_output(output, FIGURES + TABLES)
-    from headatlas import tsne as stage
+    from headatlas.stages import tsne as stage
 
     found = stage.heads(
         model, _text(model, text, file), heads=heads, restarts=restarts, seed=seed, special=special,
@@ -111,7 +111,7 @@ def hidden(
     """Standard t-SNE of a text's hidden states: print KL by layer, draw one layer."""
     if output is not None:
         check_output(output, FIGURES + TABLES)
-    from headatlas import tsne as stage
+    from headatlas.stages import tsne as stage
 
     found = stage.hidden(model, _text(model, text, file), perplexity=perplexity, seed=seed, special=special)
     _finish_states(found, layer, quantile, output, dark)
@@ -139,7 +139,7 @@ def words(
     if output is not None:
         check_output(output, FIGURES + TABLES)
     from headatlas import data as reader
-    from headatlas import tsne as stage
+    from headatlas.stages import tsne as stage
 
     listed = [example.text or "" for example in reader.load(data, text_column=text_column)]
     found = stage.words(model, listed, perplexity=perplexity, seed=seed)
@@ -191,7 +191,7 @@ def activity(
     """Rank heads by activity or by their longest chain, and draw maximum attention."""
     if output is not None:
         check_output(output, FIGURES)
-    from headatlas import tsne as stage
+    from headatlas.stages import tsne as stage
 
     found = stage.activity(model, _text(model, text, file), strength=strength)
     _print(found.ranked(by))
@@ -229,7 +229,7 @@ def compare(
         raise OptionError(f"--optimiser {optimiser}: choose kernel or opentsne")
     _check_figure(figure)
     from headatlas import data as reader
-    from headatlas import tsne as stage
+    from headatlas.stages import tsne as stage
 
     texts = reader.load(data, text_column=text_column, limit=limit)
     options: dict[str, Any] = {"runs": runs, "heads": heads, "perplexity": perplexity, "seed": seed}
@@ -265,7 +265,7 @@ def robustness(
     """KL with and without replaced tokens, per layer. Run the same command again to go on after a stop."""
     _check_figure(figure)
     from headatlas import data as reader
-    from headatlas import tsne as stage
+    from headatlas.stages import tsne as stage
 
     texts = reader.load(data, text_column=text_column, limit=limit)
     options: dict[str, Any] = {"share": share, "repeats": repeats, "heads": heads, "perplexity": perplexity}
@@ -280,7 +280,7 @@ def _text(model: str, text: str, file: bool) -> str | int:
             return Path(text).expanduser().read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise OptionError(f"--file {text} cannot be read as text: {error}") from None
-    from headatlas.files import Files
+    from headatlas.atlas.files import Files
 
     return int(text) if text.isdecimal() and ("://" in model or Files(model).exists("atlas.json")) else text
 
@@ -291,7 +291,7 @@ def _check_figure(figure: str | None) -> None:
 
 
 def _finish(summary: Any, table: Any, kind: str, figure: str | None, dark: bool) -> None:
-    from headatlas.cli.tables import print_table
+    from headatlas.cli.inspect import print_table
 
     print_table(summary, most=summary.num_rows)
     if figure is not None:
@@ -304,7 +304,7 @@ def _finish(summary: Any, table: Any, kind: str, figure: str | None, dark: bool)
 def _print(rows: list[dict[str, Any]]) -> None:
     import pyarrow as pa
 
-    from headatlas.cli.tables import print_table
+    from headatlas.cli.inspect import print_table
 
     print_table(pa.Table.from_pylist(rows), most=len(rows))
 

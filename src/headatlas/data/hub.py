@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from headatlas.data.columns import Columns
 from headatlas.data.dataset import Example, Skipped
 from headatlas.data.files import raw_bytes
+from headatlas.data.rows import Columns
 from headatlas.errors import DataError
 
 __all__ = ["hub", "hub_bytes", "require_library"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headatlas.data.dataset import Example, Skipped
-from headatlas.data.tables import csv_rows
+from headatlas.data.tabular import csv_rows
 from headatlas.errors import DataError
 
 __all__ = ["folder", "folder_bytes", "image_fault", "require_folder"]

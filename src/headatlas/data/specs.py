@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from headatlas.data import files, hub, images, lines, squad, tables, treebank
-from headatlas.data.columns import Columns
+from headatlas.data import files, hub, images, lines, squad, tabular, treebank
 from headatlas.data.dataset import Dataset, Example, Items, Modality, Skipped, Window
 from headatlas.data.memory import Memory
+from headatlas.data.rows import Columns
 from headatlas.errors import DataError, OptionError
 
 __all__ = ["READERS", "Reader", "load"]
@@ -36,10 +36,10 @@ READERS: dict[str, Reader] = {
     "sample:questions": Reader(form="sample:questions", plain=squad.questions, fixed=squad.SAMPLE, window=Window()),
     ".txt": Reader(form="FILE.txt", plain=lines.lines),
     "paragraphs:": Reader(form="paragraphs:FILE", plain=lines.paragraphs),
-    ".jsonl": Reader(form="FILE.jsonl", table=tables.json_lines),
-    ".csv": Reader(form="FILE.csv", table=tables.comma_separated),
-    ".tsv": Reader(form="FILE.tsv", table=tables.tab_separated),
-    ".parquet": Reader(form="FILE.parquet", table=tables.parquet),
+    ".jsonl": Reader(form="FILE.jsonl", table=tabular.json_lines),
+    ".csv": Reader(form="FILE.csv", table=tabular.comma_separated),
+    ".tsv": Reader(form="FILE.tsv", table=tabular.tab_separated),
+    ".parquet": Reader(form="FILE.parquet", table=tabular.parquet),
     "squad:": Reader(form="squad:FILE", plain=squad.questions, window=Window()),
     "conllu:": Reader(form="conllu:FILE", plain=treebank.sentences),
     "images:": Reader(

@@ -1,8 +1,8 @@
 """Load any Hugging Face transformer and see its attention."""
 
 from headatlas.models.encode import Encoded, Tokens
-from headatlas.models.facts import Layer, Model
+from headatlas.models.full_maps import Attention, Vectors, attention, vectors
 from headatlas.models.load import load
-from headatlas.models.look import Attention, Vectors, attention, vectors
+from headatlas.models.model import Layer, Model
 
 __all__ = ["Attention", "Encoded", "Layer", "Model", "Tokens", "Vectors", "attention", "load", "vectors"]

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from headatlas.errors import DataError
 from headatlas.models.encode import Encoded
-from headatlas.models.facts import Kind, Model
+from headatlas.models.model import Kind, Model
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from torch import Tensor
 from transformers import AttentionInterface
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 
-from headatlas.models.facts import Layer, Model
+from headatlas.models.model import Layer, Model
 
 IMPLEMENTATION = "headatlas"
 OUTPUTS = ("encoder_attentions", "decoder_attentions", "cross_attentions", "attentions")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from headatlas.data import Example, Window
 from headatlas.errors import DataError, OptionError
-from headatlas.models.facts import Model
+from headatlas.models.model import Model
 
 Overlong = Literal["truncate", "window"]
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import torch
 
-from headatlas import packaged
 from headatlas.errors import ModelError
-from headatlas.models import projections
+from headatlas.models import packaged, projections
 from headatlas.models.capture import IMPLEMENTATION
-from headatlas.models.facts import Grid, Modality, Model
+from headatlas.models.model import Grid, Modality, Model
 from headatlas.models.survey import survey
 
 WAYS = (

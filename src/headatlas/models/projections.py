@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from headatlas.models.capture import Watcher
-from headatlas.models.facts import Layer
+from headatlas.models.model import Layer
 
 PARTS = (
     ("q", "query", "query_proj", "q_proj"),

@@ -15,7 +15,7 @@ from headatlas.errors import ModelError
 from headatlas.models import capture
 from headatlas.models.batch import pad_token
 from headatlas.models.capture import Attended, Call
-from headatlas.models.facts import Kind, Layer, Modality, Route
+from headatlas.models.model import Kind, Layer, Modality, Route
 
 SOURCE, TARGET = 6, 4  # lengths in the trial; unequal, so that they tell encoder, decoder and cross attention apart
 HARMLESS = {"position_ids", "cache_position"}

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from headatlas import results
+from headatlas.atlas import results
+from headatlas.atlas.store import Atlas
 from headatlas.errors import DamagedChunk, StoreError
 from headatlas.plot.style import SMALL, TEXT, Page
-from headatlas.store import Atlas
-from headatlas.words import ratio
+from headatlas.wording import ratio
 
 MEASURES = {"stability": "stability", "silhouette": "silhouette", "noise": "share of noise"}
 PARAMETERS = {"k": "k (number of clusters)", "eps": "eps (radius)", "min_cluster_size": "smallest cluster (maps)"}

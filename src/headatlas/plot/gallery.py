@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from headatlas import progress, read
+from headatlas import progress
+from headatlas.atlas import summaries
+from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.plot.style import MAPS_NOTE, SMALL, TEXT, Page, draw_map, fit, letters, patch
 from headatlas.progress import percent
-from headatlas.store import Atlas
-from headatlas.words import ratio, shorten
+from headatlas.wording import ratio, shorten
 
 SIDE, GAP, WORDS, ROW = 0.82, 0.12, 2.9, 1.32
 HOME = (
@@ -24,7 +25,7 @@ def clusters(atlas: Atlas, of: str | None = None, most: int = 12, exemplars: int
     """A row for each of the `most` largest clusters: name, share, home, mean map, then typical and unlike maps."""
     if most < 1 or exemplars < 0:
         raise OptionError("at least one cluster must be shown, and the number of exemplars cannot be negative")
-    of, found = read.correlated(atlas, of)
+    of, found = summaries.correlated(atlas, of)
     shown = [one for one in found if one.number >= 0][:most] or found[:1]
     hidden = _hidden([one for one in found if one not in shown])
     table = [row for row in atlas.table("exemplars", of).to_pylist() if row["rank"] < exemplars]
@@ -32,13 +33,13 @@ def clusters(atlas: Atlas, of: str | None = None, most: int = 12, exemplars: int
     block = exemplars * (SIDE + GAP)
     width = WORDS + SIDE + 2 * (block + 0.3)
     height = 0.3 + len(shown) * ROW
-    page = Page(width, height + (0.2 if hidden else 0), read.sentence(atlas, of, found), note, dark)
+    page = Page(width, height + (0.2 if hidden else 0), summaries.sentence(atlas, of, found), note, dark)
     page.text(0, height, hidden)
     starts = {"typical": WORDS + SIDE + 0.3, "unlike": WORDS + SIDE + 0.6 + block}
     page.text(WORDS, 0, "mean", color=page.look.muted)
     for kind, left in starts.items() if exemplars else ():
         page.text(left, 0, KINDS[kind] if exemplars > 1 else kind, color=page.look.muted)
-    means = read.cluster_maps(atlas, of, [one.number for one in shown])
+    means = summaries.cluster_maps(atlas, of, [one.number for one in shown])
     with progress.bar("drawing", len(shown), "clusters") as advance:
         for place, one in enumerate(shown):
             top = 0.3 + place * ROW
@@ -49,7 +50,7 @@ def clusters(atlas: Atlas, of: str | None = None, most: int = 12, exemplars: int
     return page.figure
 
 
-def _hidden(others: list[read.Cluster]) -> str:
+def _hidden(others: list[summaries.Cluster]) -> str:
     """What the gallery leaves out: nothing silently."""
     small = [one for one in others if one.number >= 0]
     said = []
@@ -65,13 +66,13 @@ def _hidden(others: list[read.Cluster]) -> str:
     return "  ".join(said)
 
 
-def _words(page: Page, one: read.Cluster, top: float) -> None:
+def _words(page: Page, one: summaries.Cluster, top: float) -> None:
     """Name, share and home of a cluster, left of its maps."""
     look, width = page.look, WORDS - 0.5
     patch(page.canvas(0, top, 0.16, SIDE), one.number, (0, 0.0, 0.07, SIDE), look)
     name = fit(one.name, width, TEXT + 1, bold=True)[:2]
     page.text(0.18, top - 0.02, "\n".join(name), size=TEXT + 1, weight="bold", linespacing=1.2)
-    home = {"": "", "spread": "no layer above all"}.get(one.layers, read.plural("layer", one.layers))
+    home = {"": "", "spread": "no layer above all"}.get(one.layers, summaries.plural("layer", one.layers))
     stable = f" · stability {ratio(one.stability)}" if one.stability is not None else ""
     lines = [f"{progress.many(one.maps, 'map')} ({percent(one.share)}){stable}", *fit(home, width)[:2]]
     room = 6 - len(name) - len(lines)
@@ -86,7 +87,7 @@ def _exemplars(page: Page, atlas: Atlas, rows: list[dict[str, int]], starts: dic
     """The exemplars of a cluster in a row, each with its head and example."""
     if not rows:
         return
-    maps = read.pooled(atlas, np.array([(row["example"], row["layer"], row["head"]) for row in rows]))
+    maps = summaries.pooled(atlas, np.array([(row["example"], row["layer"], row["head"]) for row in rows]))
     for row, values in zip(rows, maps, strict=True):
         left = starts[str(row["kind"])] + row["rank"] * (SIDE + GAP)
         draw_map(page.axes(left, top, SIDE, SIDE), values, page.look)

@@ -10,22 +10,12 @@ from matplotlib.colors import Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headatlas import read, results, show, words
+from headatlas import wording
+from headatlas.atlas import display, results, summaries
+from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
-from headatlas.plot.style import (
-    MAPS_NOTE,
-    REST,
-    SMALL,
-    Page,
-    colour,
-    legend_height,
-    map_picture,
-    patch,
-    readable,
-    turn,
-)
+from headatlas.plot.style import MAPS_NOTE, REST, SMALL, Page, colour, legend_height, map_picture, patch, readable, turn
 from headatlas.progress import many, percent
-from headatlas.store import Atlas
 
 LABELS = 0.42  # inches for the numbers of layers and heads
 LEGEND = 3.1
@@ -72,7 +62,7 @@ def _shape(atlas: Atlas) -> tuple[int, int]:
 
 
 def _clusters(atlas: Atlas, of: str | None, dark: bool) -> Figure:
-    of, clusters = read.correlated(atlas, of)
+    of, clusters = summaries.correlated(atlas, of)
     profiles = atlas.table("profiles", of).to_pylist()
     layers, across = _shape(atlas)
     cell = cell_size(layers, across)
@@ -103,7 +93,7 @@ def _clusters(atlas: Atlas, of: str | None, dark: bool) -> Figure:
     return page.figure
 
 
-def _ranked(clusters: list[read.Cluster], held: dict[int, int]) -> tuple[list[read.Cluster], set[int]]:
+def _ranked(clusters: list[summaries.Cluster], held: dict[int, int]) -> tuple[list[summaries.Cluster], set[int]]:
     """Clusters that are the main one of a head: those with the most heads, in their order; numbers of the others."""
     there = [one for one in clusters if held[one.number]]
     real = sorted((one for one in there if one.number >= 0), key=lambda one: -held[one.number])
@@ -111,7 +101,7 @@ def _ranked(clusters: list[read.Cluster], held: dict[int, int]) -> tuple[list[re
     return [one for one in there if one.number not in rest], rest
 
 
-def _job_sentence(profiles: list[dict[str, Any]], clusters: list[read.Cluster]) -> str:
+def _job_sentence(profiles: list[dict[str, Any]], clusters: list[summaries.Cluster]) -> str:
     single = sum(bool(row["one_job"]) for row in profiles)
     said = f"{single} of {len(profiles)} heads have one job: at least {percent(ONE_JOB)} of their maps lie in one "
     counts = {
@@ -146,7 +136,7 @@ def _end(values: NDArray[np.float64], value: float) -> str:
     layer, head = np.argwhere(values == value)[0]
     count = int((values == value).sum())
     which = f"L{layer}·H{head}" if count == 1 else f"{count} of {many(int(np.isfinite(values).sum()), 'head')}"
-    return f"{which} ({words.amount(value)})"
+    return f"{which} ({wording.amount(value)})"
 
 
 def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64], str, str]:
@@ -154,7 +144,7 @@ def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64],
     statistics = list(atlas.array("stats").attrs["stats"])
     name = by.removeprefix("stat:")
     if by in ("entropy", "main_share"):
-        of, _ = read.correlated(atlas, of)
+        of, _ = summaries.correlated(atlas, of)
         table = atlas.table("profiles", of)
         label = {
             "entropy": "entropy of a head's clusters (nats)",
@@ -163,7 +153,7 @@ def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64],
         zero = "; 0: all its maps lie in one cluster" if by == "entropy" else ""
         where = f"Over the maps of each head, clusters of {of}{zero}."
     elif name in statistics and name in atlas.table("heads").column_names:
-        table, by, label = atlas.table("heads"), name, f"{words.statistic(name)} ({words.unit(name)})"
+        table, by, label = atlas.table("heads"), name, f"{wording.statistic(name)} ({wording.unit(name)})"
         where = f"Mean of the statistic “{name}” over all examples, for each head."
     else:
         raise OptionError(
@@ -177,7 +167,7 @@ def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64],
 
 
 def _maps(atlas: Atlas, dark: bool) -> Figure:
-    means = show.mean_maps(atlas)
+    means = display.mean_maps(atlas)
     layers, across = means.shape[:2]
     cell = float(np.clip(min(10 / across, 13 / layers), 0.3, 0.75))
     facts = atlas.header["model"]
@@ -215,5 +205,5 @@ def _target_sentence(atlas: Atlas) -> str:
     if not half.any():
         return f"No head gives half of its attention to one kind of token ({table.num_rows} heads)"
     counts = np.bincount(means[half].argmax(1), minlength=len(kinds))
-    best = words.statistic(kinds[int(counts.argmax())]).removeprefix("attention to ")
+    best = wording.statistic(kinds[int(counts.argmax())]).removeprefix("attention to ")
     return f"{said}; {int(counts.max())} of them to {best}"

@@ -10,18 +10,18 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headatlas import read
+from headatlas.atlas import summaries
+from headatlas.atlas.store import Atlas
 from headatlas.plot.style import REST, SMALL, TEXT, Page, fit, patch, readable
 from headatlas.progress import many, percent
-from headatlas.store import Atlas
 
 WORDS, ROOM, MOST = 3.3, 0.34, 30
 
 
 def layers(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
     """Share of each layer's maps in each cluster: a row for each cluster, a column for each layer."""
-    of, clusters = read.correlated(atlas, of)
-    shares = read.by_layer(atlas, of, [one.number for one in clusters])
+    of, clusters = summaries.correlated(atlas, of)
+    shares = summaries.by_layer(atlas, of, [one.number for one in clusters])
     title = _sentence(atlas, of, clusters, shares)
     clusters, shares = _gathered(clusters, shares)
     cell = float(np.clip(7.2 / shares.shape[1], 0.2, 0.62))
@@ -55,20 +55,20 @@ _LABEL = "share of the layer's maps (per cent)"
 
 
 def _gathered(
-    clusters: list[read.Cluster], shares: NDArray[np.float64]
-) -> tuple[list[read.Cluster], NDArray[np.float64]]:
+    clusters: list[summaries.Cluster], shares: NDArray[np.float64]
+) -> tuple[list[summaries.Cluster], NDArray[np.float64]]:
     """The largest clusters; the others, if there are many, in one row before noise."""
     small = [row for row, one in enumerate(clusters) if one.number >= 0][MOST:]
     if len(small) < 2:
         return clusters, shares
     maps, share = sum(clusters[row].maps for row in small), sum(clusters[row].share for row in small)
-    rest = read.Cluster(REST, many(len(small), "smaller cluster"), maps, share, None, "", "")
+    rest = summaries.Cluster(REST, many(len(small), "smaller cluster"), maps, share, None, "", "")
     end = small[-1] + 1
     joined = [shares[: small[0]], shares[small].sum(0, keepdims=True), shares[end:]]
     return [*clusters[: small[0]], rest, *clusters[end:]], np.concatenate(joined)
 
 
-def _name(page: Page, one: read.Cluster, top: float) -> None:
+def _name(page: Page, one: summaries.Cluster, top: float) -> None:
     patch(page.canvas(0, top, 0.1, 0.3), one.number, (0, 0.05, 0.09, 0.2), page.look)
     size = (
         TEXT if len(fit(one.name, WORDS - 0.9)) == 1 else SMALL
@@ -79,11 +79,11 @@ def _name(page: Page, one: read.Cluster, top: float) -> None:
     page.text(WORDS - 0.12, top + 0.15, percent(one.share), ha="right", va="center", color=page.look.muted)
 
 
-def _sentence(atlas: Atlas, of: str, clusters: list[read.Cluster], shares: NDArray[np.float64]) -> str:
+def _sentence(atlas: Atlas, of: str, clusters: list[summaries.Cluster], shares: NDArray[np.float64]) -> str:
     """Where one cluster has the largest share."""
     real = [row for row, one in enumerate(clusters) if one.number >= 0]
     if not real:
-        return read.sentence(atlas, of, clusters)
+        return summaries.sentence(atlas, of, clusters)
     row, layer = np.unravel_index(np.nanargmax(shares[real]), shares[real].shape)
     one = clusters[real[int(row)]]
     return (

@@ -11,13 +11,13 @@ from matplotlib.colors import ListedColormap, Normalize, to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headatlas import read, results, schema
+from headatlas.atlas import results, schema, summaries
+from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
+from headatlas.numeric.quantiles import Axis, axis
 from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, colour, legend_height, turn
 from headatlas.progress import many, percent
-from headatlas.quantile import Axis, axis
-from headatlas.store import Atlas
-from headatlas.words import ratio, statistic, unit
+from headatlas.wording import ratio, statistic, unit
 
 MOST = 200_000  # points drawn
 DOUBT = 0.8  # points of less trust are faded
@@ -195,7 +195,7 @@ def _colouring(
 def _by_cluster(atlas: Atlas, clustering: str, shown: NDArray[np.int64]) -> Colouring:
     every = atlas.read("labels", of=clustering)
     labels, there = every.reshape(-1)[shown], every[every != schema.MISSING]
-    named = read.names(atlas, clustering)
+    named = summaries.names(atlas, clustering)
     counts = {number: float((there == number).mean()) for number in named}
     order = sorted((one for one in named if counts[one]), key=lambda one: (one < 0, -counts[one], one))
     small = [one for one in order if one >= 0][LINES:]

@@ -11,14 +11,14 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headatlas.errors import OptionError
+from headatlas.numeric.quantiles import axis
 from headatlas.plot.style import SMALL, TEXT, Page, colour
 from headatlas.progress import many
-from headatlas.quantile import axis
-from headatlas.tsne.activity import Activity
-from headatlas.tsne.heads import Layouts
-from headatlas.tsne.hidden import States
-from headatlas.tsne.summary import STANDARD, compared, robust
-from headatlas.words import amount
+from headatlas.stages.tsne.activity import Activity
+from headatlas.stages.tsne.heads import Layouts
+from headatlas.stages.tsne.hidden import States
+from headatlas.stages.tsne.summary import STANDARD, compared, robust
+from headatlas.wording import amount
 
 CELL, ROW = 0.95, 1.22  # inches of a thumbnail, and of a row of them
 ORDERS = ("layer", "kl")

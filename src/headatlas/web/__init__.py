@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import os
 
-    from headatlas.models.facts import Model
-    from headatlas.store import Atlas
-    from headatlas.web.serve import Shown
+    from headatlas.atlas.store import Atlas
+    from headatlas.models.model import Model
+    from headatlas.web.server.serve import Shown
 
 __all__ = ["open"]
 
@@ -26,7 +26,7 @@ def open(  # noqa: A001 - read as headatlas.web.open
     'http://127.0.0.1:...'
     >>> page.close()
     """
-    from headatlas.store import Atlas
-    from headatlas.web.serve import Shown
+    from headatlas.atlas.store import Atlas
+    from headatlas.web.server.serve import Shown
 
     return Shown(atlas if isinstance(atlas, Atlas) else Atlas.open(atlas), port, model)

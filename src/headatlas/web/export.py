@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from headatlas import __version__, progress, results
+from headatlas import __version__, progress
+from headatlas.atlas import results
+from headatlas.atlas.store import Atlas
 from headatlas.errors import HeadatlasError, OptionError, StoreError
-from headatlas.store import Atlas
-from headatlas.web import cards, clusters, columns, examples, schema
-from headatlas.web.answers import encoded
-from headatlas.web.errors import Problem
-from headatlas.web.guard import PAGE_POLICY
-from headatlas.web.live import Job, Live, one_map
-from headatlas.web.pages import BUILT, KINDS, NOT_BUILT, Pages
-from headatlas.web.payloads import Payload
-from headatlas.web.site import Site, View
+from headatlas.web.api import openapi
+from headatlas.web.api.errors import Problem
+from headatlas.web.api.payloads import Payload
+from headatlas.web.api.responses import encoded
+from headatlas.web.compute.live import Job, Live, one_map
+from headatlas.web.server.access import PAGE_POLICY
+from headatlas.web.server.static_files import BUILT, KINDS, NOT_BUILT, Pages
+from headatlas.web.views import cards, clusters, columns, examples
+from headatlas.web.views.site import Site, View
 
 MARK = "headatlas-export.json"
 ROOM = 10**9  # bytes that examples may take, unless their number is given
@@ -103,7 +105,7 @@ def _items(view: View) -> Iterator[Item]:
     yield "api/heads/maps.bin", cards.head_maps
     yield "api/examples.json", examples.listed
     yield "api/texts.json", examples.texts
-    yield schema.ADDRESS.lstrip("/"), _schema
+    yield openapi.ADDRESS.lstrip("/"), _schema
     for name in view.atlas.results("project"):
         yield f"api/projections/{name}.bin", partial(columns.positions, name=name)
         yield f"api/projections/{name}/trust.bin", partial(columns.trust, name=name)
@@ -115,7 +117,7 @@ def _items(view: View) -> Iterator[Item]:
 
 def _schema(view: View) -> bytes:
     """As the server writes it."""
-    return json.dumps(schema.schema(), ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(openapi.schema(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _clustering(view: View, of: str) -> Iterator[Item]:

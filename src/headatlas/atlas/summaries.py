@@ -1,0 +1,179 @@
+"""What figures and the page need from an atlas, in the form they need it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.atlas import results, schema
+from headatlas.atlas.store import Atlas
+from headatlas.progress import many, percent
+
+READ = 16 << 20  # bytes that are read at a time: many small blocks at once are read faster than one by one
+MEANS = 96 << 20  # bytes of pooled maps that mean maps of clusters are taken over, in whole blocks
+PIECES = 1500  # of blocks, at most: each takes its time, however small
+ENOUGH = 30  # maps of a cluster, where it has as many
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A row of the table `clusters`."""
+
+    number: int
+    name: str
+    maps: int
+    share: float
+    stability: float | None
+    layers: str
+    heads: str
+
+
+def correlated(atlas: Atlas, of: str | None) -> tuple[str, list[Cluster]]:
+    """The clustering to show and its clusters, the largest first and noise last; says what to run if it is missing."""
+    of = results.needed(atlas, "correlate", of)
+    rows = atlas.table("clusters", of).to_pylist()
+    found = [
+        Cluster(
+            row["cluster"], row["name"], row["maps"], row["share"], row.get("stability"),
+            row.get("layers") or "", row.get("heads") or "",
+        )
+        for row in rows
+    ]  # fmt: skip
+    return of, sorted(found, key=lambda one: (one.number < 0, -one.maps, one.number))
+
+
+def names(atlas: Atlas, clustering: str) -> dict[int, str]:
+    """Names of the clusters of a clustering; plain numbers until they are correlated."""
+    labels = np.unique(atlas.read("labels", of=clustering))
+    found = {int(number): f"cluster {number}" for number in labels if number >= 0} | {schema.NOISE: "noise"}
+    if clustering in atlas.results("correlate"):
+        found |= {one.number: one.name for one in correlated(atlas, clustering)[1]}
+    return found
+
+
+def sentence(atlas: Atlas, of: str, clusters: list[Cluster]) -> str:
+    """What the clusters say, in a sentence."""
+    maps = sum(one.maps for one in clusters)
+    real = [one for one in clusters if one.number >= 0]
+    if not real:
+        return f"All {maps:,} maps are noise: no pattern was found"
+    first, inside = real[0], sum(one.maps for one in real)
+    where = place(counts(atlas, of, [first.number])[0][0])
+    some = f"; the largest, {percent(first.share)} of all, is “{first.name}”, {where}"
+    patterns = f"{len(real)} patterns" if len(real) > 1 else "one pattern"
+    return f"{f'{inside:,} of ' if inside < maps else ''}{maps:,} maps fall into {patterns}{some}"
+
+
+def place(own: NDArray[np.int64]) -> str:
+    """Where the maps of a cluster are, from their number in each layer: the fewest layers in a row with half of them.
+
+    >>> place(np.array([5, 0, 60, 55])), place(np.array([3, 0, 3, 3, 3, 3]))
+    ('50 % of it in layer 2', 'spread over 5 of 6 layers')
+    """
+    total, layers = own.sum(), len(own)
+    sums = np.concatenate([[0], np.cumsum(own)])
+    runs = [(b - a, -int(sums[b] - sums[a]), a) for a in range(layers) for b in range(a + 1, layers + 1)]
+    length, inside, first = min(run for run in runs if -2 * run[1] >= total)
+    if 5 * length > 2 * layers:
+        there = np.count_nonzero(own)
+        return f"spread over {'all' if there == layers else f'{there} of'} {many(layers, 'layer')}"
+    last = first + length - 1
+    return f"{percent(-inside / total)} of it in {plural('layer', f'{first}–{last}' if last > first else str(first))}"
+
+
+def plural(word: str, numbers: str) -> str:
+    """One layer, or several.
+
+    >>> plural("layer", "3–5"), plural("layer", "4")
+    ('layers 3–5', 'layer 4')
+    """
+    return f"{word}{'s' * (not numbers.isdigit())} {numbers}"
+
+
+def by_layer(atlas: Atlas, of: str, clusters: list[int]) -> NDArray[np.float64]:
+    """Share of each layer's maps in each cluster, (cluster, layer)."""
+    own, total = counts(atlas, of, clusters)
+    shares: NDArray[np.float64] = np.divide(own, total, out=np.full(own.shape, np.nan), where=total > 0)
+    return shares
+
+
+def counts(atlas: Atlas, of: str, clusters: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Maps of each cluster in each layer, (cluster, layer), and all maps of each layer, counted block by block."""
+    layers = atlas.array("labels", of).shape[1]
+    own, total = np.zeros((len(clusters), layers), np.int64), np.zeros(layers, np.int64)
+    for _, labels in blocks(atlas, "labels", of):
+        total += (labels != schema.MISSING).sum((0, 2))
+        own += np.stack([(labels == number).sum((0, 2)) for number in clusters])
+    return own, total
+
+
+def blocks(atlas: Atlas, name: str, of: str | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
+    """An array from its first row to its last, some blocks at a time, each part with the number of its first row."""
+    array = atlas.array(name, of)
+    block = (array.shards or array.chunks)[0]
+    size = int(np.prod(array.shape[1:])) * array.dtype.itemsize
+    step = block * max(1, READ // max(1, block * size))
+    for start in range(0, array.shape[0], step):
+        yield start, atlas.read(name, slice(start, start + step), of)
+
+
+def cluster_maps(atlas: Atlas, of: str, clusters: list[int]) -> NDArray[np.float64]:
+    """Mean pooled map of each cluster (cluster, r, r); NaN where it has no maps.
+
+    All maps count, if there are not too many; else those of some blocks of examples, drawn with a seed, and of small
+    clusters a few more.
+    """
+    array = atlas.array("pooled")
+    block = (array.shards or array.chunks)[0]
+    count, size = -(-array.shape[0] // block), block * int(np.prod(array.shape[1:])) * array.dtype.itemsize
+    most = max(1, min(MEANS // size, PIECES // (array.shape[1] * array.shape[2])))
+    drawn = range(count) if count <= most else np.sort(np.random.default_rng(0).permutation(count)[:most]).tolist()
+    sums, seen = np.zeros((len(clusters), *array.shape[3:])), np.zeros(len(clusters), np.int64)
+    for number in drawn:
+        rows = slice(number * block, (number + 1) * block)
+        labels, maps = atlas.read("labels", rows, of), atlas.read("pooled", rows)
+        for place, cluster in enumerate(clusters):
+            own = maps[labels == cluster]
+            sums[place] += own.sum(0, dtype=np.float64)
+            seen[place] += len(own)
+    if count > most:
+        for place, more in _more(atlas, of, clusters, seen, {*drawn}, block).items():
+            sums[place] += pooled(atlas, more).sum(0)
+            seen[place] += len(more)
+    with np.errstate(invalid="ignore"):
+        means: NDArray[np.float64] = sums / seen[:, None, None]
+    return means
+
+
+def _more(
+    atlas: Atlas, of: str, clusters: list[int], seen: NDArray[np.int64], drawn: set[int], block: int
+) -> dict[int, NDArray[np.int64]]:
+    """Places of maps in other blocks, for clusters of which too few were seen."""
+    few = [place for place in range(len(clusters)) if seen[place] < ENOUGH]
+    found: dict[int, list[NDArray[np.int64]]] = {place: [] for place in few}
+    for start, labels in blocks(atlas, "labels", of) if few else ():
+        for place in few:
+            own = np.argwhere(labels == clusters[place]) + np.array([start, 0, 0])
+            found[place].append(own[~np.isin(own[:, 0] // block, [*drawn])])
+    joined = {place: np.concatenate(parts) for place, parts in found.items()}
+    dice = np.random.default_rng(0)
+    wanted = {place: dice.permutation(len(own))[: ENOUGH - seen[place]] for place, own in joined.items()}
+    return {place: own[wanted[place]] for place, own in joined.items() if len(own)}
+
+
+def pooled(atlas: Atlas, places: NDArray[Any]) -> NDArray[np.float64]:
+    """Pooled maps at these places (example, layer, head); each stored piece is read once."""
+    array = atlas.array("pooled")
+    block = (array.shards or array.chunks)[0]
+    found = np.empty((len(places), *array.shape[3:]))
+    pieces: dict[tuple[int, int, int], list[int]] = {}
+    for row, (example, layer, head) in enumerate(places.tolist()):
+        pieces.setdefault((example // block, layer, head), []).append(row)
+    for (number, layer, head), rows in pieces.items():
+        maps = atlas.read("pooled", (slice(number * block, (number + 1) * block), layer, head))
+        found[rows] = maps[places[rows, 0] - number * block]
+    return found

@@ -1,0 +1,124 @@
+"""The commands `info` and `table`: what an atlas holds."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from headatlas.atlas import results, schema
+from headatlas.cli.base import AtlasPath, Of, app, open_atlas
+from headatlas.errors import OptionError
+
+
+@app.command(epilog="[bold]Example[/bold]\n\n    headatlas info sample.atlas --json")
+def info(
+    path: AtlasPath, as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False
+) -> None:
+    """What an atlas holds, and what it lacks."""
+    atlas = open_atlas(path)
+    if not as_json:
+        typer.echo(str(atlas))
+        return
+    arrays = {
+        name: {"shape": list(atlas.array(name).shape), "dtype": str(atlas.array(name).dtype)} for name in atlas.arrays()
+    }
+    facts = {"path": atlas.files.url, "bytes": atlas.files.size(), "arrays": arrays, "tables": atlas.tables()}
+    typer.echo(json.dumps(atlas.header | facts, indent=1, ensure_ascii=False))
+
+
+@app.command(
+    epilog="""[bold]Examples[/bold]
+
+    headatlas table sample.atlas heads
+
+    headatlas table sample.atlas heads --csv > heads.csv
+
+    headatlas table sample.atlas clusters --of kmeans
+
+    headatlas table sample.atlas tokens --parquet > tokens.parquet"""
+)
+def table(
+    path: AtlasPath,
+    name: Annotated[str, typer.Argument(help="Name of the table; `headatlas info` lists them.")],
+    of: Of = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Write all of it as CSV to stdout.")] = False,
+    as_parquet: Annotated[bool, typer.Option("--parquet", help="Write all of it as Parquet to stdout.")] = False,
+) -> None:
+    """Print a table of an atlas, or write it for another program."""
+    if as_csv and as_parquet:
+        raise OptionError("--csv and --parquet: choose one")
+    if as_parquet and sys.stdout.isatty():
+        raise OptionError("--parquet writes bytes: send them to a file with > FILE.parquet")
+    atlas = open_atlas(path)
+    stages = {one.name: one.stage for one in schema.TABLES}
+    if of is not None and name in stages:
+        if stages[name] == "collect":
+            raise OptionError(f"--of {of}: there is but one table {name}. Leave --of out")
+        results.needed(atlas, stages[name], of)
+    content = atlas.table(name, of)
+    if as_parquet:
+        import pyarrow.parquet as pq
+
+        pq.write_table(content, sys.stdout.buffer)
+    elif as_csv:
+        _write_csv(content)
+    else:
+        print_table(content)
+
+
+def _write_csv(content: Any) -> None:
+    """CSV as everybody reads it; a list in a cell is written as JSON."""
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(content.column_names)
+    for batch in content.to_batches(max_chunksize=4096):
+        columns = [column.to_pylist() for column in batch.columns]
+        for row in zip(*columns, strict=True):
+            writer.writerow(
+                [json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell for cell in row]
+            )
+
+
+def print_table(content: Any, most: int = 40) -> None:
+    """The first rows, and as many columns as the terminal has room for; what is left out is said."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    rows, count = content.slice(0, most).to_pylist(), len(content.schema)
+    grid = _grid(content.schema, rows, count)
+    if console.is_terminal:
+        roomy = console.options.update(max_width=10_000)
+        while count > 1 and console.measure(grid, options=roomy).maximum > console.width:
+            count -= 1
+            grid = _grid(content.schema, rows, count)
+    else:
+        console.width = 42 * count
+    console.print(grid)
+    hidden = [f"{content.num_rows - most:,} more rows"] * (content.num_rows > most)
+    hidden += [f"{len(content.schema) - count} more columns"] * (count < len(content.schema))
+    if hidden:
+        typer.echo(f"{' and '.join(hidden)}. All of it: --csv or --parquet", err=True)
+
+
+def _grid(schema: Any, rows: list[dict[str, Any]], count: int) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in list(schema)[:count]:
+        side: Any = "right" if str(column.type).startswith(("int", "float", "double")) else "left"
+        grid.add_column(Text(column.name), justify=side, overflow="ellipsis", no_wrap=True, max_width=40)
+    for row in rows:
+        grid.add_row(*(Text(_cell(cell)) for cell in list(row.values())[:count]))
+    return grid
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "" if value is None else str(value).replace("\n", " ")

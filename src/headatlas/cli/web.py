@@ -1,0 +1,60 @@
+"""The commands `serve` and `export`: the page, live or as files."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headatlas.cli.base import AtlasPath, app, open_atlas
+
+FullModel = Annotated[
+    str | None, typer.Option("--model", help="Model for full maps, if the one of the atlas is not found.")
+]
+
+
+@app.command(
+    epilog="""[bold]Examples[/bold]
+
+    headatlas serve sample.atlas
+
+    headatlas serve bert.atlas --port 9000 --no-open --model ./bert"""
+)
+def serve(
+    path: AtlasPath,
+    port: Annotated[int, typer.Option(help="Port; the next free one if it is taken.")] = 8765,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; beyond this machine a token is needed.")
+    ] = "127.0.0.1",
+    token: Annotated[str | None, typer.Option(help="What readers need to know.")] = None,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser on the page.")] = True,
+    model: FullModel = None,
+) -> None:
+    """Show an atlas in the browser, until Ctrl-C."""
+    from headatlas.web.server.serve import serve as run
+
+    run(open_atlas(path), port=port, host=host, token=token, browser=browser, model=model)
+
+
+@app.command(
+    epilog="""[bold]Examples[/bold]
+
+    headatlas export sample.atlas site/
+
+    headatlas export bert.atlas site/ --full 40 --examples 500 --tsne 12"""
+)
+def export(
+    path: AtlasPath,
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="New, empty, or an earlier export.")],
+    full: Annotated[int, typer.Option(help="Examples whose full maps are written.")] = 12,
+    examples: Annotated[int | None, typer.Option(help="Examples with pooled maps; as many as fit in 1 GB.")] = None,
+    tsne: Annotated[int, typer.Option(help="Examples whose t-SNE of all heads is written; up to a minute each.")] = 0,
+    model: FullModel = None,
+) -> None:
+    """Write the page as files that any web server can show."""
+    from headatlas.web.export import export as write
+
+    done = write(open_atlas(path), folder, full=full, examples=examples, tsne=tsne, model=model)
+    laid = f", t-SNE of {done.laid}" if done.laid else ""
+    typer.echo(f"{folder}: {done.files:,} files, {done.bytes / 1e6:,.1f} MB, full maps of {done.full} examples{laid}")
+    typer.echo(f"\nNext: python -m http.server --bind 127.0.0.1 --directory {folder}")

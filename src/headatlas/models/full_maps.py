@@ -1,0 +1,100 @@
+"""All full maps, or all vectors, of one example: what a reader looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.data import Example
+from headatlas.errors import DataError, ModelError
+from headatlas.models import capture
+from headatlas.models.batch import Batch, image_batch, text_batch
+from headatlas.models.encode import encode
+from headatlas.models.model import Layer, Model
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """The full maps of one example: `maps[layer]` is (head, query, key)."""
+
+    tokens: list[str]
+    target_tokens: list[str]
+    layers: tuple[Layer, ...]
+    maps: list[Array]
+
+    def map(self, layer: int, head: int) -> Array:
+        """One map (query, key)."""
+        found: Array = self.maps[layer][head]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Queries (head, query, feature), keys and values (key head, key, feature) of one example, a layer each."""
+
+    tokens: list[str]
+    target_tokens: list[str]
+    layers: tuple[Layer, ...]
+    queries: list[Array]
+    keys: list[Array]
+    values: list[Array]
+
+
+def attention(model: Model, example: str | Path | Example, *, pair: str | None = None) -> Attention:
+    """All full maps of one text (or, for a model that reads images, of one image file) with their tokens.
+
+    >>> from headatlas import models
+    >>> found = models.attention(models.load("packaged"), "The cat sat.")
+    >>> found.tokens
+    ['[CLS]', 'the', 'cat', 'sat', '.', '[SEP]']
+    >>> found.map(0, 2).argmax(1)  # L0·H2 looks at the previous token
+    array([0, 0, 1, 2, 3, 4])
+    """
+    batch, tokens, target = _batch(model, example, pair)
+    record = capture.Record()
+    capture.run(model, batch.inputs, record)
+    return Attention(tokens, target, model.layers, [record.maps[layer.index][0].numpy() for layer in model.layers])
+
+
+def vectors(model: Model, example: str | Path | Example, *, pair: str | None = None) -> Vectors:
+    """Queries, keys and values of every head for one example, after rotary embedding.
+
+    Of a family outside the registry (`model.route == "outputs"`) they are as its projections leave them.
+    """
+    if not model.has_vectors:
+        raise ModelError(
+            f"the queries and keys of {model.family} cannot be read: its attention is outside the registry"
+        )
+    batch, tokens, target = _batch(model, example, pair)
+    record = capture.Record(maps=False, vectors=True)
+    capture.run(model, batch.inputs, record)
+    parts = (
+        [part[layer.index][0].numpy() for layer in model.layers]
+        for part in (record.queries, record.keys, record.values)
+    )
+    return Vectors(tokens, target, model.layers, *parts)
+
+
+def _batch(model: Model, example: str | Path | Example, pair: str | None) -> tuple[Batch, list[str], list[str]]:
+    if model.modality == "image":
+        path = example.image if isinstance(example, Example) else str(example)
+        return image_batch(model, [path or ""]), image_tokens(model), []
+    if not isinstance(example, Example):
+        example = Example("0", text=str(example), pair=pair)
+    encoded = encode(model, example)
+    if not encoded:
+        raise DataError("the text is empty: there is nothing to attend to")
+    target = encoded[0].target
+    return text_batch(model, encoded[:1]), encoded[0].source.text, target.text if target else []
+
+
+def image_tokens(model: Model) -> list[str]:
+    """Names of an image's tokens: special tokens, then patches as `row,column`."""
+    grid = model.grid
+    assert grid is not None  # set for every model that reads images
+    return [*grid.special, *(f"{row},{column}" for row in range(grid.rows) for column in range(grid.columns))]

@@ -1,0 +1,140 @@
+"""What is known of a model: its layers, the axes of its heads, and how its attention is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from headatlas.models import packaged
+
+if TYPE_CHECKING:
+    import torch
+
+Kind = Literal["encoder", "decoder", "cross"]
+Modality = Literal["text", "image"]
+Route = Literal["registry", "outputs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer of attention, as a trial forward pass showed it.
+
+    `heads` query heads share `key_heads` key heads; every head is `width` wide. `standard` means that the layer was
+    proven to compute softmax(scaling · q kᵀ + mask), so that maps may be reduced without asking the model's own code.
+    A layer with `sink` gives part of each row to no token at all.
+    """
+
+    index: int
+    kind: Kind
+    heads: int
+    key_heads: int
+    width: int
+    causal: bool
+    module: str
+    scaling: float | None = None
+    standard: bool = False
+    sink: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """How the tokens of an image lie: names of the special tokens in front, then rows × columns of patches."""
+
+    special: tuple[str, ...]
+    rows: int
+    columns: int
+
+
+@dataclass(eq=False)
+class Model:
+    """A loaded model with everything the stages need to know of it. Made by `models.load`."""
+
+    name: str
+    network: torch.nn.Module
+    modality: Modality
+    family: str
+    route: Route
+    layers: tuple[Layer, ...]
+    layer_of_call: dict[int, int]
+    max_tokens: int
+    tokenizer: Any = None
+    processor: Any = None
+    grid: Grid | None = None
+    source: str | None = None  # what other processes load again; None for a network that lives in this one only
+    revision: str | None = None
+    padding: bool = True  # whether examples of different lengths may share a batch
+    notes: tuple[str, ...] = ()
+    _projections: Any = field(default=None, repr=False)
+
+    @property
+    def heads(self) -> int:
+        """Length of the head axis: the largest number of heads of any layer."""
+        return max(layer.heads for layer in self.layers)
+
+    @property
+    def key_heads(self) -> int:
+        """Length of the key-head axis."""
+        return max(layer.key_heads for layer in self.layers)
+
+    @property
+    def width(self) -> int:
+        """Width of the widest head."""
+        return max(layer.width for layer in self.layers)
+
+    @property
+    def encoder_decoder(self) -> bool:
+        """Whether examples have a source and a target."""
+        return any(layer.kind == "cross" for layer in self.layers)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether queries, keys and values can be read."""
+        return self.route == "registry" or self._projections is not None
+
+    @cached_property
+    def hash(self) -> str:
+        """Digest of every weight and of the layers they make: other heads of the same weights are another model."""
+        import torch
+
+        shapes = [(layer.kind, layer.heads, layer.key_heads, layer.width) for layer in self.layers]
+        digest = hashlib.sha256(repr(shapes).encode())
+        digest.update(settings(self.network.config).encode())
+        for name, tensor in sorted(self.network.state_dict().items()):
+            digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+            digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        return digest.hexdigest()
+
+    def facts(self) -> dict[str, Any]:
+        """Everything an atlas keeps of the model, as plain JSON."""
+        return {
+            "name": self.name,
+            "revision": self.revision,
+            "source": "packaged" if self.name == packaged.NAME else self.source,  # where it was found
+            "hash": self.hash,
+            "family": self.family,
+            "modality": self.modality,
+            "route": self.route,
+            "heads": self.heads,
+            "key_heads": self.key_heads,
+            "width": self.width,
+            "max_tokens": self.max_tokens,
+            "grid": asdict(self.grid) if self.grid else None,
+            "layers": [asdict(layer) for layer in self.layers],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        kinds = {layer.kind: sum(other.kind == layer.kind for other in self.layers) for layer in self.layers}
+        layers = " + ".join(f"{count} {kind}" for kind, count in kinds.items())
+        shared = f", {self.key_heads} key heads" if self.key_heads != self.heads else ""
+        return f"{self.name} ({self.family}): {layers} layers × {self.heads} heads{shared}, {self.width} wide"
+
+
+def settings(config: Any) -> str:
+    """What a configuration says of the computation, such as the base of rotary embeddings; not where it came from."""
+    where = {"_name_or_path", "architectures", "dtype", "torch_dtype", "transformers_version", "_attn_implementation"}
+    plain = {name: value for name, value in config.to_dict().items() if name not in where}
+    return json.dumps(plain, sort_keys=True, default=str)

@@ -1,0 +1,169 @@
+"""Give every map its label, block by block, and move centres over all maps: one core a block, wherever it runs."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas import parallel, progress
+from headatlas.atlas.schema import MISSING, receipt_name
+from headatlas.atlas.store import Atlas
+from headatlas.errors import DamagedChunk
+from headatlas.stages.cluster.backends import one_thread
+from headatlas.stages.cluster.fit import Fit, Labels, from_bytes, of_centres
+from headatlas.stages.cluster.vectors import Floats, Space, blocks
+
+TOLERANCE = 1e-4  # of the mean variance, as scikit-learn has it
+PASSES = 100
+Step = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def fit_file(name: str) -> str:
+    """Where a fitted clustering lies for its workers."""
+    return f"cluster/{name}/fit.npz"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything a worker needs; the fit itself is read from the atlas, once in each process."""
+
+    path: str
+    of: str
+    name: str
+    digest: str
+
+    def load(self) -> tuple[Space, Fit, dict[str, NDArray[Any]]]:
+        """The axes, the fit, and the labels of single maps or heads that are known already."""
+        return _load(self.path, self.name, self.digest)
+
+
+@lru_cache(maxsize=2)
+def _load(path: str, name: str, digest: str) -> tuple[Space, Fit, dict[str, NDArray[Any]]]:
+    return from_bytes(Atlas.open(path).files.read(fit_file(name)))
+
+
+def project(atlas: Atlas, of: str, space: Space, examples: range) -> tuple[NDArray[np.bool_], Floats]:
+    """Which maps of a block exist (example, layer, head), and the coordinates of those."""
+    values = atlas.read("features", slice(examples.start, examples.stop), of)
+    there = ~np.isnan(values).any(-1)
+    return there, space.apply(values[there])
+
+
+@dataclass(frozen=True)
+class Assign:
+    """The function that is run over the numbers of all blocks; gives the number of examples done."""
+
+    job: Job
+
+    def __call__(self, number: int) -> int:
+        """Label one block, write it and vouch for it."""
+        parallel.check()
+        one_thread()
+        job, atlas = self.job, Atlas.open(self.job.path)
+        examples = blocks(atlas, job.of)[number]
+        labels, distance = _block(atlas, job, examples)
+        files = atlas.write_blocks("labels", examples.start, labels, of=job.name)
+        files += atlas.write_blocks("distance", examples.start, distance, of=job.name)
+        atlas.write_receipt(f"cluster/{job.name}", receipt_name(number), files, {"fit": job.digest})
+        return len(examples)
+
+
+def _block(atlas: Atlas, job: Job, examples: range) -> tuple[Labels, Floats]:
+    space, fit, known = job.load()
+    if "heads" in known:  # every map has the label of its head
+        shape = (len(examples), *known["heads"].shape)
+        return np.broadcast_to(known["heads"], shape).copy(), np.broadcast_to(known["distance"], shape).copy()
+    there, x = project(atlas, job.of, space, examples)
+    labels = np.full(there.shape, MISSING, np.int32)
+    distance = np.full(there.shape, np.nan, np.float32)
+    labels[there] = fit.label(x)[0]
+    if "index" in known:  # maps that were fitted keep the label they were given then
+        index = known["index"]
+        part = slice(*np.searchsorted(index[:, 0], [examples.start, examples.stop]))
+        example, layer, head = index[part].T
+        labels[example - examples.start, layer, head] = known["labels"][part]
+    distance[there] = fit.distance(x, labels[there])
+    return labels, distance
+
+
+def assign(atlas: Atlas, job: Job, workers: int, scheduler: str | None) -> None:
+    """Label all blocks that are not done."""
+    parts = blocks(atlas, job.of)
+    pending = [number for number in range(len(parts)) if not _done(atlas, job, number)]
+    if not pending:
+        return
+    with (
+        progress.bar("labelling", sum(len(parts[number]) for number in pending), "examples") as advance,
+        closing(parallel.run(Assign(job), pending, workers=workers, scheduler=scheduler)) as found,
+    ):
+        for count in found:
+            advance(count)
+
+
+def _done(atlas: Atlas, job: Job, number: int) -> bool:
+    """Whether a block was labelled by this very fit."""
+    try:
+        receipt = atlas.receipt(f"cluster/{job.name}", receipt_name(number))
+    except DamagedChunk as error:
+        progress.say(f"{error}: computed anew")
+        return False
+    return receipt is not None and receipt["facts"].get("fit") == job.digest
+
+
+@dataclass(frozen=True)
+class Sums:
+    """One block's part of a step of Lloyd's algorithm: how many maps are nearest to each centre, and their sum."""
+
+    job: Job
+    centres: NDArray[np.float64]
+
+    def __call__(self, number: int) -> tuple[int, Step]:
+        """The number of the block, and its part."""
+        parallel.check()
+        one_thread()
+        atlas = Atlas.open(self.job.path)
+        _, x = project(atlas, self.job.of, self.job.load()[0], blocks(atlas, self.job.of)[number])
+        return number, sums(x, self.centres)
+
+
+def sums(x: Floats, centres: NDArray[np.float64]) -> Step:
+    """Counts (cluster), sums (cluster, axis) and sums of squares (axis) of points by their nearest centre."""
+    labels = of_centres(centres).label(x)[0]
+    wide = x.astype(np.float64)
+    total = np.stack([np.bincount(labels, column, len(centres)) for column in wide.T], 1)
+    counts = np.bincount(labels, minlength=len(centres)).astype(np.int64)
+    return counts, total.astype(np.float64), np.einsum("ij,ij->j", wide, wide)
+
+
+def _add(a: Step, b: Step) -> Step:
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+def lloyd(
+    atlas: Atlas, job: Job, centres: NDArray[Any], workers: int, scheduler: str | None, tolerance: float = TOLERANCE
+) -> NDArray[np.float64]:
+    """Move centres to the mean of their maps until they rest. Blocks are summed in their order: the same bits anywhere.
+
+    A centre that loses all its maps stays where it is.
+    """
+    centres = centres.astype(np.float64)
+    numbers = list(range(len(blocks(atlas, job.of))))
+    with progress.bar("moving centres", PASSES, "passes") as advance:
+        for _ in range(PASSES):
+            with closing(parallel.run(Sums(job, centres), numbers, workers=workers, scheduler=scheduler)) as found:
+                parts = sorted(found, key=itemgetter(0))
+            counts, total, squares = reduce(_add, (step for _, step in parts))
+            new = np.where(counts[:, None] > 0, total / np.maximum(counts, 1)[:, None], centres)
+            variance = (squares / counts.sum() - (total.sum(0) / counts.sum()) ** 2).mean()
+            moved = float(((new - centres) ** 2).sum())
+            centres = new
+            advance(1)
+            if moved <= tolerance * variance:
+                break
+    return centres

@@ -1,0 +1,124 @@
+"""How good a clustering is: apart and compact, there again when the data is drawn anew, and what it goes along with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from headatlas.stages.cluster.auto import Stability
+from headatlas.stages.cluster.fit import Labels
+from headatlas.stages.cluster.vectors import Floats, Index
+
+MAPS = 5000  # at most, for measures of all pairs
+WHOLE = 30_000  # maps at most, in whole examples, for agreement
+GROUPS = 10  # of examples, left out in turn
+FIELDS = pa.schema(
+    [
+        ("measure", pa.string()),
+        *((name, pa.float64()) for name in ("value", "low", "high")),
+        ("maps", pa.int64()),
+        ("note", pa.string()),
+    ]
+)
+Row = dict[str, Any]
+SHAPES = ("silhouette", "davies_bouldin", "calinski_harabasz")
+
+
+def _row(measure: str, value: float, interval: tuple[float, float], maps: int, note: str) -> Row:
+    return {"measure": measure, "value": value, "low": interval[0], "high": interval[1], "maps": maps, "note": note}
+
+
+def _interval(value: float, error: float, count: int) -> tuple[float, float]:
+    from scipy.stats import t
+
+    reach = float(t.ppf(0.975, count - 1)) * error
+    return value - reach, value + reach
+
+
+def jackknife(measure: Callable[[NDArray[np.bool_]], float], units: NDArray[Any], value: float) -> tuple[float, float]:
+    """A 95 % interval of a measure: it is taken again without each tenth of the units (examples), as one group."""
+    _, number = np.unique(units, return_inverse=True)
+    count = min(GROUPS, int(number.max()) + 1)
+    if count < 3 or np.isnan(value):
+        return np.nan, np.nan
+    found = np.array([measure(number % count != group) for group in range(count)])
+    error = float(np.sqrt((count - 1) / count * ((found - found.mean()) ** 2).sum()))
+    return _interval(value, error, count)
+
+
+def shape(x: Floats, labels: Labels, units: NDArray[Any] | None = None) -> list[Row]:
+    """Silhouette, Davies–Bouldin and Calinski–Harabasz of maps that are no noise; NaN for less than two clusters."""
+    from sklearn import metrics
+
+    there = labels >= 0
+    x, labels = x[there], labels[there]
+    note = "without noise"
+    if len(np.unique(labels)) < 2 or len(np.unique(labels)) >= len(x):
+        return [_row(name, np.nan, (np.nan, np.nan), len(x), note) for name in SHAPES]
+    each = metrics.silhouette_samples(x, labels)
+    ways: dict[str, Callable[[NDArray[np.bool_]], float]] = {
+        "silhouette": lambda kept: float(each[kept].mean()),
+        "davies_bouldin": lambda kept: float(metrics.davies_bouldin_score(x[kept], labels[kept])),
+        "calinski_harabasz": lambda kept: float(metrics.calinski_harabasz_score(x[kept], labels[kept])),
+    }
+    rows = []
+    for name, way in ways.items():
+        value = way(np.ones(len(x), bool))
+        interval = (np.nan, np.nan) if units is None else jackknife(way, units[there], value)
+        rows.append(_row(name, value, interval, len(x), note))
+    return rows
+
+
+def agreement(labels: Labels, index: Index, *, intervals: bool = True) -> list[Row]:
+    """Adjusted mutual information of clusters with head, layer and example; noise counts as one more cluster."""
+    from sklearn.metrics import adjusted_mutual_info_score as ami
+
+    example, layer, head = index.T
+    rows = []
+    for name, other in (
+        ("agreement_head", layer * (head.max() + 1) + head),
+        ("agreement_layer", layer),
+        ("agreement_example", example),
+    ):
+
+        def way(kept: NDArray[np.bool_], other: NDArray[np.int64] = other) -> float:
+            return float(ami(other[kept], labels[kept]))
+
+        value = way(np.ones(len(labels), bool))
+        interval = jackknife(way, example, value) if intervals else (np.nan, np.nan)
+        rows.append(_row(name, value, interval, len(labels), "adjusted mutual information, whole examples"))
+    return rows
+
+
+def whole_examples(labels: Labels, seed: int) -> tuple[Labels, Index]:
+    """Labels and places of all maps of some examples."""
+    examples, layers, heads = labels.shape
+    count = min(examples, max(2, WHOLE // (layers * heads)))
+    drawn = np.sort(np.random.default_rng([seed, 5]).permutation(examples)[:count])
+    part = labels[drawn]
+    places = np.argwhere(part >= -1)
+    found = part[tuple(places.T)]
+    places[:, 0] = drawn[places[:, 0]]
+    return found, places
+
+
+def table(x: Floats, fitted: Labels, units: NDArray[Any], stable: Stability, labels: Labels, seed: int) -> pa.Table:
+    """All measures: of a sample `x` with labels `fitted`, whose `units` are left out in turn, and of all labels."""
+    there = int(np.count_nonzero(labels >= -1))
+    outside = int(np.count_nonzero(labels == -1)) / there
+    nothing = (np.nan, np.nan)
+    pairs = len(stable.values)
+    low, high = _interval(stable.mean, float(np.std(stable.values, ddof=1) / np.sqrt(pairs)), pairs)
+    note = f"adjusted Rand index of {pairs} bootstrap pairs on the maps both drew"
+    rows = [
+        _row("clusters", float(labels.max() + 1), nothing, there, "number of clusters"),
+        _row("noise", outside, nothing, there, "share of maps in no cluster"),
+        *shape(x, fitted, units),
+        _row("stability", stable.mean, (low, min(1.0, high)), len(stable.groups[0]), note),
+        *agreement(*whole_examples(labels, seed)),
+    ]
+    return pa.Table.from_pylist(rows, FIELDS)

@@ -1,0 +1,198 @@
+"""From options to a finished clustering in the atlas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from headatlas import progress
+from headatlas.atlas import results, schema
+from headatlas.atlas.store import Atlas
+from headatlas.errors import OptionError
+from headatlas.stages.cluster import quality
+from headatlas.stages.cluster.assign import Job, assign, fit_file, lloyd
+from headatlas.stages.cluster.auto import Stability
+from headatlas.stages.cluster.backends import alone
+from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centres, to_bytes
+from headatlas.stages.cluster.methods import HDBSCAN, KMeans, Method
+from headatlas.stages.cluster.vectors import (
+    Floats,
+    Index,
+    Space,
+    draw,
+    fewer,
+    fit_space,
+    heads_of,
+    read_heads,
+    read_maps,
+)
+
+START = 100_000  # maps that give KMeans its first centres when all maps are to be used
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for."""
+
+    method: Method
+    of: str | None
+    name: str | None
+    level: str
+    sample: int
+    seed: int
+    workers: int = 0
+    scheduler: str | None = None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Fitted maps: their places, the axes, and coordinates on them."""
+
+    index: Index
+    space: Space
+    x: Floats
+
+
+def cluster(atlas: Atlas, request: Request) -> Labels:
+    """Labels (example, layer, head) of all maps: computed, or read if they are there already."""
+    of = results.needed(atlas, "features", request.of)
+    name = request.name or request.method.name + ("-heads" if request.level == "heads" else "")
+    _check(atlas, of, request)
+    options = {"method": request.method.name, "level": request.level, "sample": request.sample, "seed": request.seed}
+    options |= {"backend": request.method.backend, **request.method.parameters}
+    if results.finished(atlas, "cluster", name, options, source=("features", of)) is None:
+        with alone():  # the same bits whatever the number of cores
+            _run(atlas, of, name, request, options)
+    results.prefer(atlas, "cluster", name)
+    return np.asarray(atlas.read("labels", of=name), np.int32)
+
+
+def _check(atlas: Atlas, of: str, request: Request) -> None:
+    """Refuse before anything is begun what cannot be."""
+    if request.level not in ("maps", "heads"):
+        raise OptionError(f"level {request.level!r}: choose maps or heads")
+    if request.seed < 0 or request.workers < 0:
+        raise OptionError("neither seed nor workers can be negative")
+    heads = len(heads_of(atlas))
+    if request.sample < 0 or 0 < request.sample < heads:
+        raise OptionError(
+            f"sample {request.sample}: give at least one map for each of {heads} heads, or 0 for all maps"
+        )
+    request.method.check(heads if request.level == "heads" else heads * atlas.array("features", of).shape[0])
+
+
+def take_sample(atlas: Atlas, of: str, level: str, sample: int, seed: int) -> Sample:
+    """Read maps (or means of heads) and give them coordinates."""
+    heads = heads_of(atlas)
+    if level == "heads":
+        index, values = read_heads(atlas, of, heads)
+    else:
+        index, values = read_maps(atlas, of, draw(atlas.array("features", of).shape[0], heads, sample, seed))
+    space = fit_space(values)
+    return Sample(index, space, space.apply(values))
+
+
+def _run(atlas: Atlas, of: str, name: str, request: Request, options: dict[str, Any]) -> None:
+    method, seed = request.method, request.seed
+    everything = request.level == "maps" and not request.sample and isinstance(method, KMeans)
+    sample = take_sample(atlas, of, request.level, START if everything else request.sample, seed)
+    method.check(len(sample.x))
+    small = fewer(sample.index, method.trial, seed)
+    settled, stable, tried = method.settle(sample.x, sample.x[small], seed)
+    fit, fitted = settled.fit(sample.x, seed)
+    if len(fit.centres) == 1:
+        progress.say(f"{method.name} found a single cluster: there is nothing to compare it with")
+    results.begin(atlas, "cluster", name, options, source=("features", of))  # now that nothing is known to be in vain
+    _lay_out(atlas, of, name)
+    job = _publish(atlas, of, name, sample, fit, fitted, request)
+    count = len(sample.x)
+    if everything and count < _maps(atlas, of):
+        count = _maps(atlas, of)
+        fit, fitted = _over_all(atlas, job, fit, sample.x, request)
+        job = _publish(atlas, of, name, sample, fit, fitted, request)
+    assign(atlas, job, request.workers, request.scheduler)
+    labels = atlas.read("labels", of=name)
+    tables = _write_tables(atlas, name, sample, fitted, stable, labels, seed)
+    if method.parameters[method.parameter] == "auto":
+        tables += _write_choices(atlas, name, settled, tried)
+    facts = _facts(request, settled, count, labels, stable, stable.of_clusters(fitted[small]))
+    results.finish(atlas, "cluster", name, facts, [fit_file(name), *tables])
+
+
+def _maps(atlas: Atlas, of: str) -> int:
+    return len(heads_of(atlas)) * int(atlas.array("features", of).shape[0])
+
+
+def _over_all(atlas: Atlas, job: Job, fit: Fit, x: Floats, request: Request) -> tuple[Fit, Labels]:
+    """Lloyd's algorithm over all maps from the centres of the sample; numbered by size in the sample again."""
+    moved = of_centres(lloyd(atlas, job, fit.centres, request.workers, request.scheduler))
+    old = moved.label(x)[0]
+    labels = by_size(old, x)
+    first = [np.flatnonzero(labels == cluster)[0] for cluster in range(int(labels.max()) + 1)]
+    return of_centres(moved.centres[old[first]]), labels
+
+
+def _lay_out(atlas: Atlas, of: str, name: str) -> None:
+    array = atlas.array("features", of)
+    sizes = dict(zip(("example", "layer", "head"), array.shape[:3], strict=True))
+    for one in ("labels", "distance"):
+        atlas.create_array(one, sizes, (array.shards or array.chunks)[0], {}, of=name)
+
+
+def _publish(atlas: Atlas, of: str, name: str, sample: Sample, fit: Fit, fitted: Labels, request: Request) -> Job:
+    """Write the fit where workers find it."""
+    known: dict[str, NDArray[Any]] = {}
+    if request.level == "heads":
+        shape = atlas.array("features", of).shape[1:3]
+        known = {"heads": np.full(shape, schema.MISSING, np.int32), "distance": np.full(shape, np.nan, np.float32)}
+        known["heads"][tuple(sample.index[:, 1:].T)] = fitted
+        known["distance"][tuple(sample.index[:, 1:].T)] = fit.distance(sample.x, fitted)
+    elif request.method.name == HDBSCAN.name:
+        known = {"index": sample.index, "labels": fitted}
+    atlas.files.write(fit_file(name), to_bytes(sample.space, fit, **known))
+    return Job(atlas.files.absolute, of, name, str(atlas.files.digest(fit_file(name))))
+
+
+def _write_tables(
+    atlas: Atlas, name: str, sample: Sample, fitted: Labels, stable: Stability, labels: Labels, seed: int
+) -> list[str]:
+    part = fewer(sample.index, quality.MAPS, seed)
+    found = quality.table(sample.x[part], fitted[part], sample.index[part, 0], stable, labels, seed)
+    atlas.write_table("quality", found, of=name)
+    return [schema.table("quality").path(name)]
+
+
+def _write_choices(atlas: Atlas, name: str, settled: Method, tried: list[tuple[float, float]]) -> list[str]:
+    chosen = settled.parameters[settled.parameter]
+    rows = [
+        {"parameter": settled.parameter, "value": value, "stability": stability, "chosen": value == chosen}
+        for value, stability in tried
+    ]
+    atlas.write_table("choices", pa.Table.from_pylist(rows), of=name)
+    return [schema.table("choices").path(name)]
+
+
+def _facts(
+    request: Request, settled: Method, fitted: int, labels: Labels, stable: Stability, each: list[float]
+) -> dict[str, Any]:
+    there = int(np.count_nonzero(labels >= schema.NOISE))
+    counts = np.bincount(labels[labels >= 0], minlength=len(each)).tolist()
+    noise = int(np.count_nonzero(labels == schema.NOISE)) / there
+    many = progress.many(len(counts), "cluster")
+    return {
+        "level": request.level,
+        "method": settled.name,
+        "parameters": settled.parameters,
+        "fitted": fitted,
+        "clusters": [
+            {"cluster": cluster, "maps": maps, "share": maps / there, "stability": each[cluster]}
+            for cluster, maps in enumerate(counts)
+        ],
+        "noise": noise,
+        "stability": stable.mean,
+        "line": f"{many}, stability {stable.mean:.2f}" + (f", {noise:.0%} noise" if noise else ""),
+    }

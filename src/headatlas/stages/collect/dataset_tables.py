@@ -1,0 +1,191 @@
+"""Examples and tokens as tables: written as the dataset is read, and read back as the model needs them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import islice, pairwise
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from headatlas.atlas import schema
+from headatlas.atlas.store import Atlas
+from headatlas.data import Dataset
+from headatlas.models.encode import Encoded, Tokens
+from headatlas.models.model import Grid
+
+Item = TypeVar("Item")
+
+INTEGER, LONG, TEXT, FLAG = pa.int32(), pa.int64(), pa.string(), pa.bool_()
+EXAMPLES = {
+    "example": LONG, "id": TEXT, "text": TEXT, "pair": TEXT, "image": TEXT, "window": INTEGER, "windows": INTEGER,
+    "n_tokens": INTEGER, "n_target": INTEGER, "offset": LONG, "cut": INTEGER,
+}  # fmt: skip
+PLACE = {"token": LONG, "example": LONG, "position": INTEGER}
+TOKENS = PLACE | {
+    "target": FLAG, "id": INTEGER, "text": TEXT, "word": INTEGER, "special": FLAG, "segment": pa.int8(),
+    "start": INTEGER, "stop": INTEGER,
+}  # fmt: skip
+PATCHES = PLACE | {"text": TEXT, "special": FLAG, "row": INTEGER, "column": INTEGER}
+
+Row = tuple[dict[str, Any], Encoded | None]
+
+
+class Writer:
+    """Writes both tables row group by row group; row numbers and offsets are counted here."""
+
+    def __init__(self, atlas: Atlas, columns: dict[str, Any], grid: Grid | None) -> None:
+        self.atlas, self.grid = atlas, grid
+        self.example_schema = pa.schema(EXAMPLES | columns)
+        self.token_schema = pa.schema(PATCHES if grid else TOKENS)
+        self.lengths: list[int] = []
+        self.tokens = 0
+
+    def __enter__(self) -> Self:
+        with ExitStack() as open_files:
+            self._examples = open_files.enter_context(self.atlas.writing_table("examples", self.example_schema))
+            self._tokens = open_files.enter_context(self.atlas.writing_table("tokens", self.token_schema))
+            self._files = open_files.pop_all()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._files.__exit__(*error)
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Add one row group to each table."""
+        sizes = [row["n_tokens"] + row["n_target"] for row, _ in rows]
+        starts = self.tokens + np.cumsum([0, *sizes])
+        first = len(self.lengths)
+        numbered = [
+            row | {"example": first + i, "offset": int(starts[i])} for i, (row, _) in enumerate(rows)
+        ]  # fmt: skip
+        table = {name: [row.get(name) for row in numbered] for name in self.example_schema.names}
+        self._examples.write_table(pa.Table.from_pydict(table, schema=self.example_schema))
+        columns = [_patch_columns(self.grid) if self.grid else _token_columns(one) for _, one in rows]
+        place = {
+            "token": np.arange(starts[0], starts[-1]),
+            "example": np.repeat(np.arange(first, first + len(rows)), sizes),
+        }
+        joined = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+        self._tokens.write_table(pa.Table.from_pydict(place | joined, schema=self.token_schema))
+        self.lengths += sizes
+        self.tokens += sum(sizes)
+
+
+def _token_columns(encoded: Encoded | None) -> dict[str, Any]:
+    assert encoded is not None  # a text always has tokens
+    parts = [part for part in (encoded.source, encoded.target) if part is not None]
+    columns = {
+        "position": [np.arange(len(part)) for part in parts],
+        "target": [np.full(len(part), number == 1) for number, part in enumerate(parts)],
+        "id": [part.ids for part in parts],
+        "text": [np.array(part.text, object) for part in parts],
+        "word": [part.word for part in parts],
+        "special": [part.special for part in parts],
+        "segment": [part.segment for part in parts],
+        "start": [part.start for part in parts],
+        "stop": [part.stop for part in parts],
+    }
+    return {name: np.concatenate(values) for name, values in columns.items()}
+
+
+def _patch_columns(grid: Grid) -> dict[str, Any]:
+    special, count = len(grid.special), grid.rows * grid.columns
+    row, column = np.divmod(np.arange(count), grid.columns)
+    off = np.full(special, -1)
+    return {
+        "position": np.arange(special + count),
+        "text": np.array([*grid.special, *(f"{r},{c}" for r, c in zip(row, column, strict=True))], object),
+        "special": np.arange(special + count) < special,
+        "row": np.concatenate([off, row]),
+        "column": np.concatenate([off, column]),
+    }
+
+
+def read_examples(atlas: Atlas, numbers: Sequence[int]) -> list[Encoded]:
+    """The tokens of some examples, as they were written."""
+    found: dict[int, Encoded] = {}
+    for group in sorted({number // schema.TABLE_ROWS for number in numbers}):
+        tokens = atlas.table_groups("tokens", [group])
+        columns = {name: tokens[name].to_numpy() for name in TOKENS}
+        starts = np.flatnonzero(np.diff(columns["example"], prepend=-1, append=-1))
+        for start, stop in pairwise(starts):
+            number = int(columns["example"][start])
+            if number in numbers:
+                found[number] = _encoded({name: values[start:stop] for name, values in columns.items()})
+    return [found[number] for number in numbers]
+
+
+def _encoded(columns: dict[str, Any]) -> Encoded:
+    target = columns["target"].astype(bool)
+    return Encoded(_tokens(columns, ~target), _tokens(columns, target) if target.any() else None)
+
+
+def _tokens(columns: dict[str, Any], which: Any) -> Tokens:
+    own = {name: values[which] for name, values in columns.items()}
+    return Tokens(
+        own["id"], list(own["text"]), own["word"], own["special"], own["segment"], own["start"], own["stop"]
+    )  # fmt: skip
+
+
+def read_images(atlas: Atlas, numbers: Sequence[int]) -> list[str]:
+    """The image files of some examples."""
+    groups = sorted({number // schema.TABLE_ROWS for number in numbers})
+    table = atlas.table_groups("examples", groups)
+    paths = dict(zip(table["example"].to_pylist(), table["image"].to_pylist(), strict=True))
+    return [paths[number] for number in numbers]
+
+
+# the dataset's own columns
+
+
+def own_name(column: str) -> str:
+    """A column of the dataset that is called like one of ours gets another name."""
+    return f"data_{column}" if column in EXAMPLES else column
+
+
+def column_types(dataset: Dataset) -> dict[str, Any]:
+    """Types of the dataset's columns over all examples; a column of many types is kept as JSON."""
+    types: dict[str, Any] = {}
+    for batch in batched(dataset, 1024):
+        for name in dict.fromkeys(name for example in batch for name in example.columns):
+            found = _infer([example.columns.get(name) for example in batch])
+            types[own_name(name)] = _common(types.get(own_name(name), pa.null()), found)
+    return {name: TEXT if pa.types.is_null(kind) else kind for name, kind in types.items()}
+
+
+def column_value(value: Any, kind: Any) -> Any:
+    """A value as its column keeps it."""
+    if pa.types.is_string(kind) and value is not None:
+        return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+    return value
+
+
+def clean(text: str) -> str:
+    """Half of a surrogate pair, which JSON may spell, is no character and cannot be stored."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Lists of `size` items, the last one perhaps shorter."""
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+def _infer(values: list[Any]) -> Any:
+    try:
+        return pa.infer_type(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeEncodeError):
+        return TEXT
+
+
+def _common(one: Any, other: Any) -> Any:
+    try:
+        both = [pa.schema([("x", one)]), pa.schema([("x", other)])]
+        return pa.unify_schemas(both, promote_options="permissive").field("x").type
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return TEXT

@@ -1,0 +1,144 @@
+"""The plan of a collection: all examples as tokens, written once; then blocks of work, each on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headatlas import progress
+from headatlas.atlas import schema
+from headatlas.atlas.store import Atlas
+from headatlas.data import Dataset, Example
+from headatlas.errors import DamagedChunk, DataError
+from headatlas.models.encode import Overlong, encode
+from headatlas.models.model import Model
+from headatlas.stages.collect.dataset_tables import Row, Writer, batched, clean, column_types, column_value, own_name
+from headatlas.stages.collect.sampled import row_block, rows_for
+
+BLOCK_BYTES = 16 << 20  # what one block of an array may hold
+SMALLEST_BLOCK = 8
+NAMED = 20  # skipped examples that are named one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What changes the result of a collection."""
+
+    resolution: int
+    max_tokens: int | None
+    overlong: Overlong
+    qk_tokens: int
+    seed: int
+    batch_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Sizes of everything, known before the first map is made."""
+
+    counts: dict[str, Any]
+    block: int  # examples in a block
+    rows: int  # of the arrays that keep vectors
+    row_block: int  # rows in a block of them
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks."""
+        return int(-(-self.counts["examples"] // self.block))
+
+    def examples(self, number: int) -> range:
+        """The examples of a block."""
+        return range(number * self.block, min((number + 1) * self.block, self.counts["examples"]))
+
+
+def plan(atlas: Atlas, model: Model, dataset: Dataset, options: Options) -> Plan:
+    """The plan of this atlas: as it was written, or made now."""
+    try:
+        receipt = atlas.receipt("collect", "plan")
+    except DamagedChunk as error:
+        progress.say(f"{error}: made anew")
+        receipt = None
+    if receipt is not None:
+        return Plan(**receipt["facts"])
+    made = _make(atlas, model, dataset, options)
+    files = [schema.table(name).path(None) for name in ("examples", "tokens", "sampled")]
+    atlas.write_receipt("collect", "plan", files, asdict(made))
+    return made
+
+
+def _make(atlas: Atlas, model: Model, dataset: Dataset, options: Options) -> Plan:
+    counts: dict[str, Any] = dict.fromkeys(("unknown", "windowed", "windows", "cut", "cut_tokens"), 0)
+    lengths = _write_tables(atlas, model, dataset, options, counts)
+    counts |= {"examples": len(lengths), "tokens": sum(lengths), "skipped": len(dataset.skipped)}
+    counts["skipped_named"] = [f"{one.id}: {one.reason}" for one in dataset.skipped[:NAMED]]
+    sampled = _sample(lengths, options) if model.has_vectors else {}
+    rows = row_block(list(sampled.values()))
+    starts = np.cumsum([0, *(rows_for(tokens, rows) for tokens in sampled.values())])
+    columns = {"example": list(sampled), "offset": starts[:-1], "tokens": list(sampled.values())}
+    fields = pa.schema([("example", pa.int64()), ("offset", pa.int64()), ("tokens", pa.int32())])
+    atlas.write_table("sampled", pa.Table.from_pydict(columns, schema=fields))
+    heads = len(model.layers) * model.heads
+    return Plan(counts, _block(len(lengths), heads * options.resolution**2 * 2), int(starts[-1]), rows)
+
+
+def _write_tables(
+    atlas: Atlas, model: Model, dataset: Dataset, options: Options, counts: dict[str, Any]
+) -> list[int]:  # fmt: skip
+    """Write `examples` and `tokens` as the dataset is read; the number of tokens of each example."""
+    columns = column_types(dataset)
+    with Writer(atlas, columns, model.grid) as writer, progress.bar("reading", None, "examples") as advance:
+        for rows in batched(_rows(model, dataset, options, counts, columns), schema.TABLE_ROWS):
+            writer.write(rows)
+            advance(len(rows))
+        if not writer.lengths:
+            raise DataError(f"{dataset.name} has no example that {model.name} can read: every text is empty")
+    return writer.lengths
+
+
+def _rows(
+    model: Model, dataset: Dataset, options: Options, counts: dict[str, Any], columns: dict[str, Any]
+) -> Iterator[Row]:
+    """Each example, or each window of it, as a row of `examples` with its tokens."""
+    unknown = getattr(model.tokenizer, "unk_token_id", None)
+    for example in dataset:
+        text, pair = (None if part is None else clean(part) for part in (example.text, example.pair))
+        shared = {"id": clean(example.id), "text": text, "pair": pair, "image": example.image}
+        for name, value in example.columns.items():
+            shared[own_name(name)] = column_value(value, columns[own_name(name)])
+        if model.grid is not None:
+            count = len(model.grid.special) + model.grid.rows * model.grid.columns
+            yield shared | {"window": 0, "windows": 1, "n_tokens": count, "n_target": 0, "cut": 0}, None
+            continue
+        plain = Example(example.id, text, pair, example.words)
+        windows = encode(model, plain, max_tokens=options.max_tokens, overlong=options.overlong, window=dataset.window)
+        if len(windows) > 1:
+            counts["windowed"] += 1
+            counts["windows"] += len(windows)
+        for one in windows:
+            counts["cut"] += one.cut > 0
+            counts["cut_tokens"] += one.cut
+            counts["unknown"] += int((one.source.ids == unknown).sum()) if unknown is not None else 0
+            sizes = {"n_tokens": len(one.source), "n_target": len(one.target) if one.target else 0, "cut": one.cut}
+            yield shared | sizes | {"window": one.window, "windows": one.windows}, one
+
+
+def _block(examples: int, size: int) -> int:
+    """Examples in a block: a power of two, so that blocks divide the row groups; enough blocks for every core."""
+    most = min(schema.TABLE_ROWS, max(1, BLOCK_BYTES // size), max(SMALLEST_BLOCK, examples // 16))
+    return int(1 << (most.bit_length() - 1))
+
+
+def _sample(lengths: list[int], options: Options) -> dict[int, int]:
+    """Whole examples in a seeded random order, as many as fit; at least one unless none is wanted."""
+    chosen: dict[int, int] = {}
+    total = 0
+    for example in np.random.default_rng(options.seed).permutation(len(lengths)):
+        total += lengths[example]
+        if options.qk_tokens == 0 or (chosen and total > options.qk_tokens):
+            break
+        chosen[int(example)] = lengths[example]
+    return dict(sorted(chosen.items()))

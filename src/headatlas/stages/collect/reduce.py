@@ -1,0 +1,163 @@
+"""The watcher of `collect`: attends in the model's place and reduces every map as it is made.
+
+A layer proven to be standard takes the fast path: scores of one example and a few heads at a time go through
+`kernel.reduce_heads`, which leaves attention in their place, and attention times value is the layer's output. Padding
+is never touched. Any other layer is asked for its own maps, and their logarithms go through the same kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headatlas.errors import ModelError
+from headatlas.models.batch import Batch
+from headatlas.models.capture import Attended, Call
+from headatlas.models.model import Kind, Layer, Model
+from headatlas.stages.collect import kernel
+from headatlas.stages.collect.layout import Layout
+from headatlas.stages.collect.stat_axis import Statistics
+
+CACHE = 150_000  # scores worked on at a time: what a second-level cache holds
+SUM_TOLERANCE = 1e-3
+
+Keep = Callable[[Layer, tuple[Tensor, Tensor, Tensor]], None]
+Lay = Callable[[int, Kind, bool], Layout]
+Intervals = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class Reduce:
+    """Pooled maps (example, layer, head, r, r) and statistics (example, layer, head, stat) of one batch."""
+
+    def __init__(self, model: Model, batch: Batch, statistics: Statistics, resolution: int, lay: Lay) -> None:
+        self.batch, self.statistics, self.resolution, self.lay = batch, statistics, resolution, lay
+        shape = (len(batch.lengths), len(model.layers), model.heads)
+        self.pooled = np.full((*shape, resolution, resolution), np.nan, np.float16)
+        self.stats = np.full((*shape, len(statistics.names)), np.nan, np.float32)
+        self.keep: Keep | None = None  # what is done with the vectors of each layer
+        self._layouts: dict[tuple[int, Kind, bool], Layout] = {}
+        self._masks: dict[int, tuple[Tensor, list[Intervals] | None]] = {}
+
+    def call(self, layer: Layer, call: Call) -> Attended:
+        """Attend and reduce."""
+        _check_finite(layer, call)
+        self.vectors(layer, call.query, call.key, call.value)
+        intervals = self._intervals(layer, call.mask) if layer.standard else None
+        if intervals is not None:
+            return self._attend(layer, call, intervals), None
+        output, weights = call.eager()
+        assert weights is not None  # the trial forward pass has shown that this layer gives them
+        self._reduce_maps(layer, weights, self._intervals(layer, call.mask))
+        return output, weights
+
+    def map(self, layer: Layer, weights: Tensor) -> None:
+        """Reduce finished maps."""
+        self._reduce_maps(layer, weights, self._intervals(layer, None))
+
+    def vectors(self, layer: Layer, query: Tensor, key: Tensor, value: Tensor) -> None:
+        """Hand on the vectors of one layer."""
+        if self.keep is not None:
+            self.keep(layer, (query, key, value))
+
+    def _attend(self, layer: Layer, call: Call, intervals: list[Intervals]) -> Tensor:
+        examples, heads, queries, width = call.query.shape
+        groups = heads // call.key.shape[1]
+        scaling = width**-0.5 if call.scaling is None else call.scaling
+        output = call.value.new_zeros((examples, queries, heads, call.value.shape[-1]))
+        for e in range(examples):
+            n, m = self.batch.extent(e, layer.kind)
+            step = max(1, min(heads, CACHE // (n * m)))
+            for h in range(0, heads, step):
+                own = slice(h, min(h + step, heads))
+                shared = [head // groups for head in range(own.start, own.stop)] if groups > 1 else own
+                keys = call.key[e, shared, :m].transpose(1, 2)
+                scores = torch.baddbmm(_NOTHING, call.query[e, own, :n], keys, beta=0, alpha=scaling)
+                self._reduce(e, layer, own, scores, intervals[e])
+                output[e, :n, own] = torch.bmm(scores, call.value[e, shared, :m]).transpose(0, 1)
+        return output
+
+    def _reduce_maps(self, layer: Layer, weights: Tensor, intervals: list[Intervals] | None) -> None:
+        heads = weights.shape[1]
+        for e in range(weights.shape[0]):
+            n, m = self.batch.extent(e, layer.kind)
+            maps = weights[e, :, :n, :m].float()
+            _check_sums(layer, maps)
+            allowed = (maps > 0).any(0).sum(-1).numpy() if intervals is None else intervals[e][1]
+            reach = np.stack([np.zeros(n, np.int64), np.full(n, m, np.int64)])
+            self._reduce(e, layer, slice(0, heads), maps.log().contiguous(), (reach, allowed))
+
+    def _reduce(self, e: int, layer: Layer, own: slice, scores: Tensor, interval: Intervals) -> None:
+        pooled = np.empty((len(scores), self.resolution, self.resolution), np.float32)
+        sums = np.empty((len(scores), self.statistics.count))
+        kernel.reduce_heads(scores.numpy(), *interval, self._layout(e, layer), pooled, sums)
+        if not np.isfinite(sums[:, kernel.ENTROPY]).all():
+            raise _not_numbers(layer)
+        self.pooled[e, layer.index, own] = pooled
+        self.stats[e, layer.index, own] = self.statistics.from_sums(sums, layer.kind, scores.shape[-1])
+
+    def _layout(self, e: int, layer: Layer) -> Layout:
+        which = (e, layer.kind, layer.causal)
+        if which not in self._layouts:
+            self._layouts[which] = self.lay(*which)
+        return self._layouts[which]
+
+    def _intervals(self, layer: Layer, mask: Tensor | None) -> list[Intervals] | None:
+        """For each example which keys each query may see; None if they are no simple intervals."""
+        if mask is None:
+            return [_open(*self.batch.extent(e, layer.kind), layer.causal) for e in range(len(self.batch.lengths))]
+        if id(mask) not in self._masks:  # most layers share one mask; it is kept, so that its id stays its own
+            self._masks[id(mask)] = (mask, self._read_mask(layer, mask))
+        return self._masks[id(mask)][1]
+
+    def _read_mask(self, layer: Layer, mask: Tensor) -> list[Intervals] | None:
+        if mask.ndim != 4 or mask.shape[1] != 1:
+            return None
+        found = []
+        for e in range(len(self.batch.lengths)):
+            n, m = self.batch.extent(e, layer.kind)
+            own = mask[e % mask.shape[0], 0].expand(max(n, mask.shape[2]), -1)[:n, :m]
+            seen = own > -1e4
+            if bool((own[seen] != 0).any()):
+                return None
+            count, first = seen.sum(-1), seen.int().argmax(-1)
+            last = m - 1 - seen.flip(-1).int().argmax(-1)
+            if bool((count == 0).any()) or bool((last - first + 1 != count).any()):
+                return None
+            found.append((torch.stack([first, last + 1]).numpy(), count.numpy()))
+        return found
+
+
+_NOTHING = torch.zeros(1, 1, 1)
+
+
+def _open(n: int, m: int, causal: bool) -> Intervals:
+    last = np.arange(1, n + 1) if causal else np.full(n, m)
+    return np.stack([np.zeros(n, np.int64), last.astype(np.int64)]), last.astype(np.int64)
+
+
+def _check_finite(layer: Layer, call: Call) -> None:
+    if not bool(torch.isfinite(call.query.sum() + call.key.sum())):
+        raise _not_numbers(layer)
+
+
+def _check_sums(layer: Layer, maps: Tensor) -> None:
+    sums = maps.sum(-1)
+    if not bool(torch.isfinite(sums).all()):
+        raise _not_numbers(layer)
+    worst = float((sums - 1).abs().max())
+    if worst > SUM_TOLERANCE and not layer.sink:
+        raise ModelError(
+            f"attention of layer {layer.index} ({layer.module}) does not sum to 1: a row is off by {worst:.3g}. "
+            "Its maps are no probabilities, so nothing was collected from them"
+        )
+
+
+def _not_numbers(layer: Layer) -> ModelError:
+    return ModelError(
+        f"attention of layer {layer.index} ({layer.module}) is not a number (NaN or infinite). "
+        "The weights are damaged or overflow; what was collected before is kept"
+    )

@@ -1,0 +1,98 @@
+"""Queries, keys and lengths of values of the sampled examples, kept as the maps are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headatlas.atlas.store import Atlas
+from headatlas.models.batch import Batch
+from headatlas.models.model import Kind, Layer, Model
+
+NAMES = ("query", "key", "value_norm")
+
+
+def row_block(lengths: Sequence[int]) -> int:
+    """Rows in a block, a power of two that suits these examples: few empty rows, and few files.
+
+    >>> row_block([15, 20, 14]), row_block([180, 90]), row_block([5000])
+    (16, 128, 128)
+    """
+    mean = sum(lengths) // max(len(lengths), 1)
+    return int(1 << (min(max(mean, 16), 128).bit_length() - 1))
+
+
+def rows_for(tokens: int, block: int) -> int:
+    """Rows an example takes: its tokens, and empty rows up to the end of its last block. So each example begins at a
+    block of its own, and a block is written by one hand.
+
+    >>> rows_for(128, 128), rows_for(129, 128)
+    (128, 256)
+    """
+    return -(-tokens // block) * block
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The rows of one example."""
+
+    offset: int
+    query: NDArray[np.float16]  # (token, layer, head, feature)
+    key: NDArray[np.float16]  # (token, layer, key head, feature)
+    value_norm: NDArray[np.float32]  # (token, layer, key head)
+
+
+class Keeper:
+    """Keeps the vectors of those examples of a block that were sampled."""
+
+    def __init__(self, model: Model, sampled: dict[str, list[int]], examples: range, block: int) -> None:
+        found = zip(sampled["example"], sampled["offset"], sampled["tokens"], strict=True)
+        self.kept = {e: _empty(model, offset, rows_for(tokens, block)) for e, offset, tokens in found if e in examples}
+
+    def take(self, numbers: Sequence[int], batch: Batch, layer: Layer, vectors: tuple[Tensor, Tensor, Tensor]) -> None:
+        """Keep one layer of a batch; vectors are (example, head, token, feature)."""
+        query, key, value = vectors
+        for e, number in enumerate(numbers):
+            if (own := self.kept.get(number)) is None:
+                continue
+            n, m = batch.extent(e, layer.kind)
+            first_query, first_key = _places(batch, e, layer.kind)
+            own.query[first_query : first_query + n, layer.index, : layer.heads, : layer.width] = _rows(query[e, :, :n])
+            keys = slice(first_key, first_key + m), layer.index, slice(layer.key_heads)
+            own.key[*keys, : layer.width] = _rows(key[e, :, :m])
+            own.value_norm[keys] = _rows(value[e, :, :m].norm(dim=-1))
+
+    def write(self, atlas: Atlas) -> list[str]:
+        """Write everything kept; the files written."""
+        return [
+            file
+            for one in self.kept.values()
+            for name in NAMES
+            for file in atlas.write_blocks(name, one.offset, getattr(one, name))
+        ]
+
+
+def _empty(model: Model, offset: int, rows: int) -> Kept:
+    shape = (rows, len(model.layers))
+    return Kept(
+        offset,
+        np.full((*shape, model.heads, model.width), np.nan, np.float16),
+        np.full((*shape, model.key_heads, model.width), np.nan, np.float16),
+        np.full((*shape, model.key_heads), np.nan, np.float32),
+    )
+
+
+def _places(batch: Batch, e: int, kind: Kind) -> tuple[int, int]:
+    """Where an example's queries and keys begin: the tokens of its target lie behind those of its source."""
+    behind = batch.lengths[e] if batch.target_lengths else 0
+    return (0 if kind == "encoder" else behind), (behind if kind == "decoder" else 0)
+
+
+def _rows(values: Tensor) -> NDArray[Any]:
+    """(head, token, …) as (token, head, …)."""
+    return values.transpose(0, 1).numpy()

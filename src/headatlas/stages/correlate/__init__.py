@@ -1,0 +1,114 @@
+"""Correlate clusters with layers, heads, examples and columns: where each lives, how sure that is, what to call it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headatlas import progress
+from headatlas.atlas import results, schema
+from headatlas.atlas.store import Atlas
+from headatlas.errors import OptionError
+from headatlas.stages.correlate import home, tables
+from headatlas.stages.correlate.contrasts import Statistics, compared
+from headatlas.stages.correlate.counts import Coded, read
+from headatlas.stages.correlate.dataset_columns import chosen
+from headatlas.stages.correlate.effect import Draws
+from headatlas.stages.correlate.factors import Factor, head_tables, tests
+from headatlas.stages.correlate.locality import locality
+from headatlas.stages.correlate.names import names
+from headatlas.stages.correlate.summary import summary
+
+__all__ = ["clusters", "summary"]
+
+DRAWS = 200  # of the bootstrap over examples
+
+
+def clusters(
+    atlas: Atlas,
+    *,
+    of: str | None = None,
+    columns: Sequence[str] | None = None,
+    permutations: int = 999,
+    seed: int = 0,
+    exemplars: int = 8,
+) -> pa.Table:
+    """Describe a clustering, the latest or the one called `of`, and give the table `clusters`.
+
+    `columns` of the table `examples` are compared with the clusters, by default all with 2 to 50 values, and numbers.
+    Significance comes from `permutations` shuffles that respect the design, intervals from a bootstrap over examples.
+    `exemplars` maps of each cluster are listed as typical, and as many as most unlike it.
+
+    Written are the tables clusters, evidence, cells, associations, exemplars, profiles, related and locality.
+    """
+    of = results.needed(atlas, "cluster", of)
+    if permutations < 1 or exemplars < 0 or seed < 0:
+        raise OptionError("at least 1 permutation is needed, and neither exemplars nor the seed can be negative")
+    found = chosen(atlas.table("examples"), columns)
+    options = {"columns": list(columns) if columns is not None else None, "permutations": permutations}
+    options |= {"seed": seed, "exemplars": exemplars}
+    if results.begin(atlas, "correlate", of, options, source=("cluster", of)) is not None:
+        return atlas.table("clusters", of)
+    facts = results.facts(atlas, "cluster", of)
+    level = facts.get("level", "maps")
+    maps = read(atlas, of)
+    draws = Draws(int(maps.group.max()) + 1, DRAWS if maps.group.max() > 0 and level == "maps" else 0, seed)
+    rounds = 1 if level == "heads" else 2 + len(found)
+    with progress.bar("correlate", rounds * permutations, "shuffles") as step:
+        factors = tests(maps, found, level=level, permutations=permutations, seed=seed, draws=draws, step=step)
+    statistics = compared(atlas, maps, seed, DRAWS)
+    named = _named(maps, statistics)
+    near = locality(maps.heads(), maps.layer, permutations, seed, head_tables(maps, draws))
+    stability = {int(one["cluster"]): one.get("stability") for one in facts.get("clusters", [])}
+    made = {
+        "clusters": home.clusters(maps, named, factors, stability),
+        "evidence": tables.evidence(maps, statistics),
+        "cells": tables.cells(maps, factors),
+        "associations": tables.associations(factors),
+        "exemplars": tables.examples_of(maps, _distance(atlas, maps, of), exemplars),
+        "profiles": tables.profiles(maps, named),
+        "related": tables.related_heads(maps, statistics),
+        "locality": tables.neighbours(near),
+    }
+    for name, table in made.items():
+        atlas.write_table(name, table, of)
+    files = [schema.table(name).path(of) for name in made]
+    results.finish(atlas, "correlate", of, _facts(maps, named, factors, level, statistics), files)
+    return made["clusters"]
+
+
+def _named(maps: Coded, statistics: Statistics) -> dict[int, tuple[str, str]]:
+    """Names, the largest cluster first; noise is called that."""
+    order = [code for code in home.by_size(maps) if maps.clusters[code] != schema.NOISE]
+    found = names({int(maps.clusters[code]): statistics.evidence(code) for code in order})
+    return found | {schema.NOISE: ("noise", "maps that belong to no cluster")}
+
+
+def _distance(atlas: Atlas, maps: Coded, of: str) -> Any:
+    """Distances (example, slot), block by block."""
+    array = atlas.array("distance", of)
+    block = (array.shards or array.chunks)[0]
+    found = np.empty(maps.codes.shape, np.float32)
+    for start in range(0, array.shape[0], block):
+        part = atlas.read("distance", slice(start, start + block), of)
+        found[start : start + block] = part[:, maps.layer, maps.head]
+    return found
+
+
+def _facts(
+    maps: Coded, named: dict[int, tuple[str, str]], factors: list[Factor], level: str, statistics: Statistics
+) -> dict[str, Any]:
+    known = {int(cluster): named[int(cluster)][0] for cluster in maps.clusters if cluster != schema.NOISE}
+    first = ", ".join(list(known.values())[:3]) + (" …" if len(known) > 3 else "")
+    line = progress.many(len(known), "cluster") + (f": {first}" if known else ", all maps are noise")
+    return {
+        "line": line,
+        "level": level,
+        "names": {str(cluster): name for cluster, name in known.items()},
+        "columns": [one.name for one in factors if one.name not in ("head", "layer", "example")],
+        "draws": DRAWS,
+        "statistics_examples": statistics.examples,
+    }

@@ -1,0 +1,185 @@
+"""How strong and how sure: association of a table, corrected p-values, Cliff's delta, weights of a bootstrap."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.stages.correlate.shuffle import places
+
+Array = NDArray[Any]
+LEVEL = (2.5, 97.5)  # percentiles of a 95 % interval
+
+
+def phi_squared(table: Array) -> Array:
+    """Chi-square over n of tables (…, value, code); empty rows and columns count for nothing."""
+    total = table.sum((-2, -1), keepdims=True)
+    expected = table.sum(-1, keepdims=True) * table.sum(-2, keepdims=True) / np.maximum(total, 1)
+    away = (table - expected) ** 2 / np.where(expected > 0, expected, 1)
+    found: Array = away.sum((-2, -1)) / np.maximum(total[..., 0, 0], 1)
+    return found
+
+
+def cramers_v(phi2: Array, n: int, rows: int, columns: int) -> Array:
+    """Cramér's V from phi², corrected for its bias (Bergsma 2013); NaN for a table with one row or column."""
+    if min(rows, columns) < 2 or n < 2:
+        return np.full(np.shape(phi2), np.nan)
+    phi2 = np.maximum(0, phi2 - (rows - 1) * (columns - 1) / (n - 1))
+    smaller = min(size - (size - 1) ** 2 / (n - 1) for size in (rows, columns)) - 1
+    if smaller <= 0:
+        return np.full(np.shape(phi2), np.nan)
+    found: Array = np.sqrt(np.minimum(1, phi2 / smaller))
+    return found
+
+
+def table_v(table: Array) -> float:
+    """Bias-corrected Cramér's V of one table."""
+    rows, columns = int((table.sum(1) > 0).sum()), int((table.sum(0) > 0).sum())
+    return float(cramers_v(phi_squared(table), int(table.sum()), rows, columns))
+
+
+def adjusted_information(table: Array) -> float:
+    """Adjusted mutual information of the two labellings of a table: 0 by chance, 1 the same."""
+    from sklearn.metrics.cluster import expected_mutual_information
+
+    table = table[table.sum(1) > 0][:, table.sum(0) > 0].astype(np.int64)
+    n = int(table.sum())
+    if min(table.shape) < 2:
+        return float("nan")
+    rows, columns = _entropy(table.sum(1) / n), _entropy(table.sum(0) / n)
+    mutual = rows + columns - _entropy(table.ravel() / n)
+    expected = float(expected_mutual_information(table, n))
+    span = (rows + columns) / 2 - expected
+    return float((mutual - expected) / (span if abs(span) > 1e-15 else 1e-15))
+
+
+def _entropy(shares: Array) -> float:
+    shares = shares[shares > 0]
+    return float(-(shares * np.log(shares)).sum())
+
+
+def corrected(p: Array) -> Array:
+    """Benjamini and Hochberg: the smallest false discovery rate at which each would be reported.
+
+    >>> corrected(np.array([0.01, 0.04, 0.03])).round(3)
+    array([0.03, 0.04, 0.04])
+    """
+    flat = p.ravel()
+    order = np.argsort(flat)
+    raised = flat[order] * len(flat) / np.arange(1, len(flat) + 1)
+    q = np.empty(len(flat))
+    q[order] = np.minimum(1, np.minimum.accumulate(raised[::-1])[::-1])
+    return q.reshape(p.shape)
+
+
+def bound(seen: Array, mean: Array, trials: Array) -> Array:
+    """A p that is surely not too small: Hoeffding's bound on how often a count is as far from its mean, either way.
+
+    It holds for any sum of `trials` independent trials of unequal chances, and for draws without replacement. Where not
+    one of B shuffles reached what was seen, it tells one in a thousand from one in a billion.
+    """
+    m, away = mean / trials, np.abs(seen - mean) / trials
+    found: Array = np.minimum(1, _tail(m + away, m, trials) + _tail(m - away, m, trials))
+    return found
+
+
+def _tail(x: Array, m: Array, trials: Array) -> Array:
+    """One side of it; nothing lies beyond no and all of the trials."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        here = np.clip(x, 0, 1)
+        distance = np.where(here > 0, here * np.log(here / m), 0) + np.where(
+            here < 1, (1 - here) * np.log((1 - here) / (1 - m)), 0
+        )
+        inside = (x >= -1e-12) & (x <= 1 + 1e-12)
+        return np.where(inside, np.exp(-trials * np.nan_to_num(distance, posinf=np.inf)), 0.0)
+
+
+# bootstrap over examples
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Weights of a bootstrap over groups of examples: how often each was drawn."""
+
+    groups: int
+    count: int
+    seed: int
+
+    def __iter__(self) -> Iterator[Array]:
+        """Weights (group,), draw by draw."""
+        for number in range(self.count):
+            dice = np.random.default_rng([self.seed, number])
+            yield np.bincount(dice.integers(0, self.groups, self.groups), minlength=self.groups)
+
+    def batches(self, size: int = 50) -> Iterator[Array]:
+        """The same, some draws at a time (draw, group)."""
+        batch: list[Array] = []
+        for weights in self:
+            batch.append(weights)
+            if len(batch) == size:
+                yield np.array(batch, np.float64)
+                batch = []
+        if batch:
+            yield np.array(batch, np.float64)
+
+
+def interval(draws: Array) -> tuple[Array, Array]:
+    """The 95 % interval over the first axis; NaN where there is nothing to vary."""
+    if len(draws) == 0:
+        empty = np.full(draws.shape[1:], np.nan)
+        return empty, empty
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a cell that is NaN in every draw stays NaN
+        low, high = np.nanpercentile(draws, LEVEL, 0)
+    return low, high
+
+
+# Cliff's delta
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One statistic, each cluster against all other maps; arrays (code,)."""
+
+    mean: Array
+    rest: Array
+    delta: Array
+    low: Array
+    high: Array
+
+
+def cliffs_delta(values: Array, codes: Array, group: Array, kinds: int, draws: Draws | None = None) -> Contrast:
+    """How far each cluster stands above the rest in a statistic: P(higher) − P(lower), with interval over groups."""
+    order = np.argsort(values, kind="stable")
+    order = order[np.isfinite(values[order])]
+    values, codes, group = values[order], codes[order].astype(np.int32), group[order].astype(np.int32)
+    totals = np.bincount(codes, minlength=kinds).astype(np.float64)
+    sums = np.bincount(codes, values, kinds)
+    outside = len(values) - totals
+    groups = draws.groups if draws else 1
+    above, below = np.zeros((groups, kinds)), np.zeros((groups, kinds))
+    own = group if draws else np.zeros(len(values), np.int32)
+    places(values, codes, own, totals, above, below)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean, rest = sums / totals, (sums.sum() - sums) / outside
+        delta = np.where(outside > 0, above.sum(0) / totals, np.nan)
+        low = high = np.full(kinds, np.nan)
+        if draws and groups > 1:
+            low, high = interval(_drawn(above, below, own, codes, delta, draws))
+    return Contrast(mean, rest, delta, low, high)
+
+
+def _drawn(above: Array, below: Array, group: Array, codes: Array, delta: Array, draws: Draws) -> Array:
+    """Delta of each draw to first order: members vary against the rest as it is, and the rest against the members."""
+    groups, kinds = above.shape
+    counts = np.bincount(group.astype(np.int64) * kinds + codes, minlength=above.size)
+    inside = counts.reshape(groups, kinds).astype(np.float64)
+    outside = inside.sum(1, keepdims=True) - inside
+    found = [w @ above / (w @ inside) + w @ below / (w @ outside) - delta for w in draws.batches()]
+    drawn: Array = np.clip(np.concatenate(found), -1, 1)
+    return drawn

@@ -1,0 +1,283 @@
+"""Clusters against heads, layers, examples and columns: tables, shuffles, effect sizes and corrected p-values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas import parallel
+from headatlas.stages.correlate import shuffle
+from headatlas.stages.correlate.counts import Coded, null_heads, null_layers, one_example
+from headatlas.stages.correlate.dataset_columns import Column, Units, units
+from headatlas.stages.correlate.effect import (
+    Draws,
+    adjusted_information,
+    bound,
+    corrected,
+    cramers_v,
+    interval,
+    phi_squared,
+    table_v,
+)
+
+Array = NDArray[Any]
+Step = Callable[[int], None]
+CHUNK = 20  # shuffles a thread does in one go
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor against the clusters; cells are arrays (value, code), NaN where there is no test."""
+
+    name: str
+    values: tuple[str, ...]
+    table: Array
+    v: float
+    ami: float
+    p: float = float("nan")
+    chance: float = float("nan")  # mean V of the shuffled tables
+    low: float = float("nan")
+    high: float = float("nan")
+    permutations: int = 0
+    note: str = ""
+    cells: dict[str, Array] = field(default_factory=dict)
+
+
+@dataclass
+class Tally:
+    """What is kept of the shuffled tables: how often each cell, and the whole, was at least as far from its mean."""
+
+    seen: Array
+    mean: Array | None = None  # None: what the margins of each table make it
+    cells: bool = True  # False: only the whole is of interest
+    reached: Array | int = 0
+    above: int = 0
+    phi: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.limit = float(phi_squared(self.seen)) * (1 - 1e-12)
+        self.away = np.abs(self.seen - self.expected(self.seen)) * (1 - 1e-12) if self.cells else np.empty(0)
+
+    def expected(self, table: Array) -> Array:
+        """What a table is held against; the totals of the clusters are the same in every shuffle."""
+        if self.mean is not None:
+            return self.mean
+        share = self.seen.sum(0) / max(1, self.seen.sum())
+        found: Array = table.sum(1, keepdims=True) * share
+        return found
+
+    def add(self, table: Array) -> None:
+        """Count one shuffled table."""
+        phi = float(phi_squared(table))
+        self.above += phi >= self.limit
+        self.phi += phi
+        if self.cells:
+            self.reached += np.abs(table - self.expected(table)) >= self.away
+
+    def join(self, other: Tally) -> None:
+        """Add what another thread counted."""
+        self.reached = self.reached + other.reached
+        self.above += other.above
+        self.phi += other.phi
+
+
+def tests(
+    maps: Coded, columns: list[Column], *, level: str, permutations: int, seed: int, draws: Draws, step: Step
+) -> list[Factor]:
+    """Every factor in turn: head, layer, example, then the columns."""
+    counts = maps.examples()
+    if level == "heads":
+        return _of_heads(maps, counts, permutations, seed, step)
+    found = heads_and_layers(maps, permutations, seed, draws, step)
+    found.append(_examples(maps, counts, permutations, seed + 1, draws, step))
+    for number, column in enumerate(columns):
+        found.append(of_column(column, maps, counts, permutations, seed + 2 + number, draws, step))
+    return found
+
+
+def head_tables(maps: Coded, draws: Draws) -> Array:
+    """Counts (draw, slot, code) of a bootstrap over examples."""
+    tables = [shuffle.weighted_heads(maps.codes, weights[maps.group], maps.kinds) for weights in draws]
+    return np.array(tables).reshape(-1, len(maps.layer), maps.kinds)
+
+
+def heads_and_layers(maps: Coded, permutations: int, seed: int, draws: Draws, step: Step) -> list[Factor]:
+    """Both come from the same shuffles: within each example the labels change heads."""
+    heads = maps.heads()
+    tables = [heads, maps.by_layer(heads)]
+    nulls = [null_heads(maps.codes, maps.kinds), null_layers(maps.codes, maps.kinds, maps.layer)]
+
+    def shuffled(number: int) -> list[Array]:
+        table = shuffle.within_rows(maps.codes, maps.kinds, seed, number)
+        return [table, maps.by_layer(table)]
+
+    begun = [Tally(table, null[0]) for table, null in zip(tables, nulls, strict=True)]
+    tallies = _tallied(shuffled, begun, permutations, step)
+    drawn = head_tables(maps, draws)
+    named = [("head", _head_names(maps), drawn), ("layer", _layer_names(maps), maps.by_layer(drawn))]
+    found = []
+    for (name, values, draw), table, tally, null in zip(named, tables, tallies, nulls, strict=True):
+        tail = bound(table, null[0], table.sum(1, keepdims=True))
+        cells = _cells(tally, null[1], tail, permutations, draw)
+        found.append(_factor(name, values, tally, permutations, phi_squared(draw), cells))
+    return found
+
+
+def _examples(maps: Coded, counts: Array, permutations: int, seed: int, draws: Draws, step: Step) -> Factor:
+    """Do examples differ in the clusters of their maps? Within each head the labels change examples."""
+    by_slot = np.ascontiguousarray(maps.codes.T)
+
+    def shuffled(number: int) -> list[Array]:
+        return [shuffle.within_rows(by_slot, maps.kinds, seed, number)]
+
+    (tally,) = _tallied(shuffled, [Tally(counts, cells=False)], permutations, step)
+    squares = counts**2 / np.maximum(counts.sum(1, keepdims=True), 1)
+    phi = []
+    for weights in draws:
+        own = weights[maps.group]
+        totals = own @ counts
+        phi.append((own @ squares / np.maximum(totals, 1)).sum() - 1)
+    return _factor("example", (), tally, permutations, np.array(phi), {})
+
+
+def of_column(
+    column: Column, maps: Coded, counts: Array, permutations: int, seed: int, draws: Draws, step: Step
+) -> Factor:
+    """Do clusters go with a column? Its values change places between whole texts."""
+    unit = units(column.codes, maps.group)
+    own, values, kinds = counts[unit.examples], column.codes[unit.examples], len(column.values)
+    table = shuffle.weighted_values(own, values, np.ones(len(values), np.int64), kinds)
+
+    def shuffled(number: int) -> list[Array]:
+        lay = (unit.members, unit.starts, unit.strata, unit.kept)
+        return [shuffle.values_over_groups(own, values, *lay, kinds, seed, number)]
+
+    begun, note = Tally(table), column.note
+    if unit.kept:  # no closed form: the variance comes from shuffles of their own
+        others = [shuffled(permutations + number)[0] for number in range(200)]
+        variance, tail = np.mean([(one - begun.expected(one)) ** 2 for one in others], 0), None
+        note = "; ".join(filter(None, [note, "differs within texts: texts of equally many windows change places"]))
+    else:
+        variance, tail = null_column(own, values, unit, kinds)
+    (tally,) = _tallied(shuffled, [begun], permutations, step)
+    group = maps.group[unit.examples]
+    drawn = np.array([shuffle.weighted_values(own, values, w[group], kinds) for w in draws]).reshape(-1, *table.shape)
+    cells = _cells(tally, variance, tail, permutations, drawn)
+    return _factor(column.name, column.values, tally, permutations, phi_squared(drawn), cells, note)
+
+
+def null_column(counts: Array, values: Array, unit: Units, kinds: int) -> tuple[Array, Array]:
+    """Variance (value, code) of count − expected when values change places between texts, and a bound on p: exact.
+
+    What a text adds to a cell is its maps in the cluster less what its number of maps lets expect, so that texts of
+    many windows cannot fake a link. The texts of one value are draws of these numbers without replacement.
+    """
+    summed = np.add.reduceat(counts[unit.members], unit.starts[:-1], 0)
+    excess = summed - summed.sum(1, keepdims=True) * (summed.sum(0) / max(1, summed.sum()))
+    value = values[unit.members[unit.starts[:-1]]]
+    drawn = np.bincount(value, minlength=kinds)[:, None]
+    spread = excess.var(0, ddof=1) if len(excess) > 1 else np.zeros(excess.shape[1])
+    seen = np.stack([excess[value == one].sum(0) for one in range(kinds)])
+    low, reach = excess.min(0), np.maximum(np.ptp(excess, 0), 1e-12)
+    tail = bound((seen - drawn * low) / reach, -drawn * low / reach, drawn)
+    return drawn * (1 - drawn / len(excess)) * spread, tail
+
+
+def _of_heads(maps: Coded, counts: Array, permutations: int, seed: int, step: Step) -> list[Factor]:
+    """A clustering of heads: labels are the same in all examples, so only the layer says something."""
+    single = one_example(maps)
+    heads, own = maps.heads(), single.by_layer(single.heads())
+
+    def shuffled(number: int) -> list[Array]:
+        return [single.by_layer(shuffle.within_rows(single.codes, single.kinds, seed, number))]
+
+    mean, variance = null_layers(single.codes, single.kinds, single.layer)
+    (tally,) = _tallied(shuffled, [Tally(own, mean)], permutations, step)
+    tail = bound(own, mean, own.sum(1, keepdims=True))
+    cells = _cells(tally, variance, tail, permutations, np.empty((0, *own.shape)))
+    cells["expected"] = mean * len(maps.codes)  # maps, as elsewhere
+    layers = _factor("layer", _layer_names(maps), tally, permutations, np.empty(0), cells,
+                     "a test of heads, which are shuffled over the grid")  # fmt: skip
+    return [
+        _plain("head", _head_names(maps), heads, "each head has one label by construction: nothing to test"),
+        replace(layers, table=maps.by_layer(heads)),
+        _plain("example", (), counts, "labels are the same in all examples: nothing to test"),
+    ]
+
+
+def _plain(name: str, values: tuple[str, ...], table: Array, note: str) -> Factor:
+    """A factor without a test."""
+    nothing = np.full(table.shape, np.nan)
+    expected = table.sum(1, keepdims=True) * table.sum(0, keepdims=True) / max(1, table.sum())
+    cells = dict.fromkeys(("residual", "low", "high", "p", "q"), nothing) | {"expected": expected}
+    return Factor(name, values, table, table_v(table), adjusted_information(table), note=note, cells=cells)
+
+
+def _tallied(shuffled: Callable[[int], list[Array]], begun: list[Tally], permutations: int, step: Step) -> list[Tally]:
+    """Shuffles in threads; counts are added, and phi in the order of the chunks, so that threads change nothing."""
+
+    def chunk(start: int) -> tuple[int, list[Tally]]:
+        tallies = [replace(one) for one in begun]
+        for number in range(start, min(start + CHUNK, permutations)):
+            for tally, table in zip(tallies, shuffled(number), strict=True):
+                tally.add(table)
+        return start, tallies
+
+    parts: dict[int, list[Tally]] = {}
+    for start, tallies in parallel.run(chunk, range(0, permutations, CHUNK)):
+        parts[start] = tallies
+        step(min(CHUNK, permutations - start))
+    found = [replace(one) for one in begun]
+    for start in sorted(parts):
+        for whole, part in zip(found, parts[start], strict=True):
+            whole.join(part)
+    return found
+
+
+def _factor(
+    name: str,
+    values: tuple[str, ...],
+    tally: Tally,
+    permutations: int,
+    drawn: Array,
+    cells: dict[str, Array],
+    note: str = "",
+) -> Factor:
+    """The whole table of a factor in numbers: as seen, as shuffled, and phi² as drawn."""
+    table = tally.seen
+    rows, columns = int((table.sum(1) > 0).sum()), int((table.sum(0) > 0).sum())
+    n = int(table.sum())
+    low, high = interval(cramers_v(drawn, n, rows, columns))
+    if min(rows, columns) < 2:
+        only = "one cluster only" if columns < 2 else "one value only"
+        note = "; ".join(filter(None, [note, f"{only}: nothing to test"]))
+    return Factor(
+        name, values, table, table_v(table), adjusted_information(table),
+        p=(1 + tally.above) / (1 + permutations), low=float(low), high=float(high),
+        chance=float(cramers_v(np.array(tally.phi / permutations), n, rows, columns)),
+        permutations=permutations, note=note, cells=cells,
+    )  # fmt: skip
+
+
+def _cells(tally: Tally, variance: Array, tail: Array | None, permutations: int, drawn: Array) -> dict[str, Array]:
+    """Residual, interval of the share of the value's maps, p and q of each cell."""
+    table, expected = tally.seen, tally.expected(tally.seen)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        residual = np.where(variance > 1e-9, (table - expected) / np.sqrt(variance), 0.0)
+        low, high = interval(drawn / drawn.sum(-1, keepdims=True))
+    p: Array = (1 + np.asarray(tally.reached)) / (1 + permutations)
+    if tail is not None:
+        p = np.where(tally.reached == 0, np.minimum(p, tail), p)
+    return {"expected": expected, "residual": residual, "low": low, "high": high, "p": p, "q": corrected(p)}
+
+
+def _layer_names(maps: Coded) -> tuple[str, ...]:
+    return tuple(str(one) for one in np.unique(maps.layer))
+
+
+def _head_names(maps: Coded) -> tuple[str, ...]:
+    return tuple(f"L{layer}·H{head}" for layer, head in zip(maps.layer, maps.head, strict=True))

@@ -1,0 +1,171 @@
+"""The tables of the stage, made from what was counted, tested and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from headatlas.atlas import schema
+from headatlas.stages.correlate.contrasts import Statistics
+from headatlas.stages.correlate.counts import Coded
+from headatlas.stages.correlate.exemplars import exemplars, unlike
+from headatlas.stages.correlate.factors import Factor
+from headatlas.stages.correlate.heads import ONE_JOB, entropy, related, shares, similarity
+from headatlas.stages.correlate.locality import Locality
+
+Array = NDArray[Any]
+Named = Mapping[int, tuple[str, str]]  # cluster: name and evidence
+SURE = 0.05
+
+WHOLE, REAL, TEXT, FLAG = pa.int64(), pa.float64(), pa.string(), pa.bool_()
+CELLS = {
+    "cluster": pa.int32(), "factor": TEXT, "value": TEXT, "layer": pa.int32(), "head": pa.int32(), "maps": WHOLE,
+    "expected": REAL, "share_of_cluster": REAL, "share_of_value": REAL, "low": REAL, "high": REAL, "ratio": REAL,
+    "residual": REAL, "p": REAL, "q": REAL, "significant": FLAG,
+}  # fmt: skip
+ASSOCIATIONS = {
+    "factor": TEXT, "cramers_v": REAL, "low": REAL, "high": REAL, "chance": REAL, "ami": REAL, "p": REAL,
+    "permutations": pa.int32(), "n": WHOLE, "note": TEXT,
+}  # fmt: skip
+EVIDENCE = {"cluster": pa.int32(), "statistic": TEXT} | dict.fromkeys(
+    ("mean", "rest_mean", "delta", "low", "high"), REAL
+)
+EXEMPLARS = {
+    "cluster": pa.int32(), "kind": TEXT, "rank": pa.int32(), "example": WHOLE, "layer": pa.int32(),
+    "head": pa.int32(), "distance": REAL,
+}  # fmt: skip
+PROFILES = {
+    "layer": pa.int32(), "head": pa.int32(), "name": TEXT, "main_cluster": pa.int32(), "main_share": REAL,
+    "entropy": REAL, "entropy_relative": REAL, "one_job": FLAG,
+}  # fmt: skip
+RELATED = {
+    "layer": pa.int32(), "head": pa.int32(), "rank": pa.int32(), "other_layer": pa.int32(), "other_head": pa.int32(),
+    "similarity": REAL,
+}  # fmt: skip
+LOCALITY = {"neighbours": TEXT} | dict.fromkeys(
+    ("similarity", "all_pairs", "difference", "low", "high", "p"), REAL
+) | {"permutations": pa.int32()}  # fmt: skip
+
+
+def plain(value: Any) -> Any:
+    """A number as a table keeps it: what is not known is empty, not NaN."""
+    if isinstance(value, float | np.floating):
+        return None if not np.isfinite(value) else float(value)
+    return value
+
+
+def _table(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, Any]) -> pa.Table:
+    columns = {name: pa.array([plain(row[name]) for row in rows], kind) for name, kind in fields.items()}
+    return pa.table(columns)
+
+
+def cells(maps: Coded, factors: Sequence[Factor]) -> pa.Table:
+    """A row for each cluster and value of head, layer and columns."""
+    parts = [_cells_of(maps, one) for one in factors if one.cells and one.values]
+    return pa.concat_tables(parts) if parts else _table([], CELLS)
+
+
+def _cells_of(maps: Coded, factor: Factor) -> pa.Table:
+    values, kinds = factor.table.shape
+    each = np.repeat(np.arange(values), kinds)
+    layer = {"head": maps.layer, "layer": np.unique(maps.layer)}.get(factor.name)
+    table, numbers = factor.table, factor.cells
+    with np.errstate(invalid="ignore", divide="ignore"):
+        columns: dict[str, Any] = {
+            "cluster": np.tile(maps.clusters, values),
+            "factor": [factor.name] * values * kinds,
+            "value": [factor.values[one] for one in each],
+            "layer": None if layer is None else layer[each],
+            "head": maps.head[each] if factor.name == "head" else None,
+            "maps": table,
+            "share_of_cluster": table / table.sum(0),
+            "share_of_value": table / table.sum(1, keepdims=True),
+            "ratio": table / numbers["expected"],
+            "significant": numbers["q"] < SURE,
+            **numbers,
+        }
+    return pa.table({name: _cast(columns[name], kind, values * kinds) for name, kind in CELLS.items()})
+
+
+def _cast(values: Any, kind: Any, count: int) -> Any:
+    if values is None:
+        return pa.nulls(count, kind)
+    flat = np.ravel(values) if isinstance(values, np.ndarray) else values
+    bad = ~np.isfinite(flat) if isinstance(flat, np.ndarray) and flat.dtype.kind == "f" else None
+    return pa.array(flat, mask=bad).cast(kind)
+
+
+def associations(factors: Sequence[Factor]) -> pa.Table:
+    """A row for each factor."""
+    rows = [
+        {"factor": one.name, "cramers_v": one.v, "low": one.low, "high": one.high, "chance": one.chance,
+         "ami": one.ami, "p": one.p, "permutations": one.permutations, "n": int(one.table.sum()), "note": one.note}
+        for one in factors
+    ]  # fmt: skip
+    return _table(rows, ASSOCIATIONS)
+
+
+def evidence(maps: Coded, statistics: Statistics) -> pa.Table:
+    """A row for each cluster and statistic, the most telling first."""
+    rows = []
+    for code, cluster in enumerate(maps.clusters.tolist()):
+        found = sorted(statistics.evidence(code), key=lambda one: -abs(np.nan_to_num(one.delta)))
+        rows += [
+            {"cluster": cluster, "statistic": one.statistic, "mean": one.mean, "rest_mean": one.rest,
+             "delta": one.delta, "low": one.low, "high": one.high}
+            for one in found
+        ]  # fmt: skip
+    return _table(rows, EVIDENCE)
+
+
+def examples_of(maps: Coded, distance: Array, count: int) -> pa.Table:
+    """Typical and unlike maps of each cluster; `distance` is (example, slot)."""
+    rows = []
+    for code, cluster in enumerate(maps.clusters.tolist()):
+        example, slot = np.nonzero(maps.codes == code)
+        away = distance[example, slot].astype(np.float64)
+        for kind, choose in (("typical", exemplars), ("unlike", unlike)):
+            for rank, place in enumerate(choose(away, example, slot, count)):
+                where = {"layer": maps.layer[slot[place]], "head": maps.head[slot[place]]}
+                rows.append(
+                    {"cluster": cluster, "kind": kind, "rank": rank, "example": example[place],
+                     "distance": away[place]} | where
+                )  # fmt: skip
+    return _table(rows, EXEMPLARS)
+
+
+def profiles(maps: Coded, named: Named) -> pa.Table:
+    """A row for each head, with its share of each cluster in a column `share:CLUSTER`."""
+    profile = shares(maps.heads())
+    spread = entropy(profile)
+    rows = []
+    for slot, own in enumerate(profile):
+        main = int(maps.clusters[own.argmax()])
+        rows.append(
+            {"layer": maps.layer[slot], "head": maps.head[slot], "name": named[main][0], "main_cluster": main,
+             "main_share": own.max(), "entropy": spread[slot],
+             "entropy_relative": spread[slot] / np.log(maps.kinds) if maps.kinds > 1 else 0.0,
+             "one_job": bool(own.max() >= ONE_JOB and main != schema.NOISE)}
+            | {f"share:{cluster}": own[code] for code, cluster in enumerate(maps.clusters)}
+        )  # fmt: skip
+    return _table(rows, PROFILES | {f"share:{cluster}": REAL for cluster in maps.clusters})
+
+
+def related_heads(maps: Coded, statistics: Statistics) -> pa.Table:
+    """A row for each head and rank: the heads most like it."""
+    found = related(similarity(shares(maps.heads())), statistics.means)
+    rows = [
+        {"layer": maps.layer[slot], "head": maps.head[slot], "rank": rank, "other_layer": maps.layer[other],
+         "other_head": maps.head[other], "similarity": alike}
+        for slot, rank, other, alike in found
+    ]  # fmt: skip
+    return _table(rows, RELATED)
+
+
+def neighbours(found: Sequence[Locality]) -> pa.Table:
+    """A row for each kind of neighbours."""
+    return _table([vars(one) for one in found], LOCALITY)

@@ -1,0 +1,124 @@
+"""Features: every map as a vector, by an encoder of your choice, so that maps can be compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+
+from headatlas import parallel, progress
+from headatlas.atlas import results
+from headatlas.atlas.schema import receipt_name
+from headatlas.atlas.store import Atlas
+from headatlas.errors import DamagedChunk, OptionError
+from headatlas.stages.features.block import Work, reads
+from headatlas.stages.features.encoders import NAMES, Choice, Encoder, choose
+from headatlas.stages.features.sample import draw
+
+__all__ = ["NAMES", "Encoder", "image"]
+
+
+def image(
+    atlas: Atlas | str | os.PathLike[str],
+    encoder: str | Encoder = "attention-ssl",
+    *,
+    name: str | None = None,
+    preprocess: str = "default",
+    sample: int = 20_000,
+    seed: int = 0,
+    batch: int = 256,
+    workers: int = 0,
+    scheduler: str | None = None,
+) -> Any:
+    """Turn every map of an atlas into a vector, or go on where an earlier run of the same call stopped.
+
+    `encoder` is `attention-ssl`, `pooled` or `stats`, a .safetensors file made by `headatlas encoder train`, a Hugging
+    Face vision model by hub name or folder, or an object that is an `Encoder`. The result is kept under `name`, by
+    default that of the encoder. `pooled` and `stats` are fitted to about `sample` maps, drawn with `seed`. Gives the
+    array (example, layer, head, feature): index it to read.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://cat.atlas")
+    >>> ha.features.image(atlas, "stats").shape[:3]
+    (2, 6, 12)
+    """
+    if batch < 1 or sample < 1 or seed < 0 or workers < 0:
+        raise OptionError("batch and sample must be at least 1, and neither seed nor workers can be negative")
+    atlas = atlas if isinstance(atlas, Atlas) else Atlas.open(atlas)
+    results.needed(atlas, "collect")
+    chosen = choose(encoder, preprocess, sample, seed)
+    name = name or chosen.name
+    options = _options(chosen, batch)
+    if results.begin(atlas, "features", name, options) is None:
+        atlas.files.sweep()
+        with _one_thread():
+            made = chosen.make(partial(draw, atlas, count=sample, seed=seed))
+            work = _lay_out(atlas, made, name, batch)
+            _work(atlas, work, workers, scheduler)
+        results.finish(atlas, "features", name, _facts(made))
+    return atlas.array("features", name)
+
+
+def _options(chosen: Choice, batch: int) -> dict[str, Any]:
+    """What decides the bytes of the result, as it will be read again from the header."""
+    try:
+        options: dict[str, Any] = json.loads(json.dumps({"encoder": chosen.recipe, "batch": batch}))
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"the recipe of the encoder {chosen.name} is not plain JSON: {error}") from error
+    return options
+
+
+def _facts(encoder: Encoder) -> dict[str, Any]:
+    recipe = encoder.recipe()
+    kept = f", {recipe['variance_kept']:.0%} of the variance" if "variance_kept" in recipe else ""
+    return {"width": encoder.width, "encoder": recipe, "line": f"{encoder.width} numbers a map{kept}"}
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Sums of several threads differ in their last bits; cores are filled by blocks side by side."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _lay_out(atlas: Atlas, encoder: Encoder, name: str, batch: int) -> Work:
+    """Create the array, in blocks of the same examples as those it is made from."""
+    source = atlas.array(reads(encoder)[0])
+    block = (source.shards or source.chunks)[0]
+    sizes = dict(zip(("example", "layer", "head"), source.shape[:3], strict=True)) | {"feature": encoder.width}
+    atlas.create_array("features", sizes, block, {"encoder": encoder.recipe()}, of=name)
+    return Work(atlas.files.absolute, name, encoder, block, batch)
+
+
+def _work(atlas: Atlas, work: Work, workers: int, scheduler: str | None) -> None:
+    if workers or scheduler is not None:
+        try:
+            pickle.dumps(work)
+        except Exception as error:  # pickle raises what it likes
+            raise OptionError(f"this encoder cannot be sent to workers ({error}). Leave out workers") from error
+    examples = atlas.array("features", work.name).shape[0]
+    pending = [number for number in range(-(-examples // work.block)) if not _done(atlas, work.name, number)]
+    total = sum(min(work.block, examples - number * work.block) for number in pending)
+    with (
+        progress.bar("encoding maps", total, "examples") as advance,
+        closing(parallel.run(work, pending, workers=workers, scheduler=scheduler)) as counts,
+    ):
+        for count in counts:
+            advance(count)
+
+
+def _done(atlas: Atlas, name: str, number: int) -> bool:
+    try:
+        return atlas.receipt(f"features/{name}", receipt_name(number)) is not None
+    except DamagedChunk:  # `results.begin` has said so
+        return False

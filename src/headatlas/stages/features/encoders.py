@@ -1,0 +1,126 @@
+"""Encoders by name: what turns a map into a vector, and where it comes from."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.errors import OptionError
+
+PREPROCESS = ("default", "capstone")
+
+Draw = Callable[[str], NDArray[Any]]  # gives a sample of one array of the atlas: a row a map that exists
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """What `features.image` takes in place of a name. It is sent to workers, so it must pickle.
+
+    Two more attributes are used if they are there: `name`, and `reads`, the arrays it needs of `("pooled", "stats")`;
+    the other one is then None when `encode` is called.
+    """
+
+    @property
+    def width(self) -> int:
+        """Length of its vectors."""
+
+    def recipe(self) -> dict[str, Any]:
+        """Everything that decides its vectors, as plain JSON: vectors of the same recipe are not made again."""
+
+    def encode(self, pooled: NDArray[Any] | None, stats: NDArray[Any] | None) -> NDArray[np.float32]:
+        """Vectors (map, width) of pooled maps (map, query, key) and their statistics (map, stat)."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An encoder that was asked for: its name, what decides its vectors, and how to make it with a sample of maps."""
+
+    name: str
+    recipe: dict[str, Any]
+    make: Callable[[Draw], Encoder]
+
+
+def choose(encoder: str | os.PathLike[str] | Encoder, preprocess: str, sample: int, seed: int) -> Choice:
+    """Find an encoder by its name, as a file of ours or a vision model; or take the object that was given."""
+    if preprocess not in PREPROCESS:
+        raise OptionError(f"preprocess {preprocess!r}: choose default or capstone")
+    encoder = os.fspath(encoder) if isinstance(encoder, os.PathLike) else encoder
+    if isinstance(encoder, str) and _is_vision(encoder):
+        from headatlas.stages.features import vision
+
+        seeing = vision.load(encoder, preprocess)
+        return Choice(_plain(seeing.name), seeing.recipe(), lambda draw: seeing)
+    if preprocess != "default":
+        raise OptionError(f"preprocess {preprocess} is for vision models only; other encoders take maps as they are")
+    if not isinstance(encoder, str):
+        return _given(encoder)
+    if encoder in NAMES:
+        return NAMES[encoder](sample, seed)
+    return _trained(str(Path(encoder).expanduser().resolve()), Path(encoder).stem)
+
+
+def _is_vision(encoder: str) -> bool:
+    """Whether the name can only be that of a vision model; a name that can be nothing is an error."""
+    if encoder in NAMES:
+        return False
+    path = Path(encoder).expanduser()
+    if path.is_dir():
+        return True
+    if path.suffix == ".safetensors" and path.is_file():
+        return False
+    if path.suffix == ".safetensors" or "/" not in encoder:
+        what = f"there is no file {encoder}" if path.suffix == ".safetensors" else f"no encoder is called {encoder!r}"
+        raise OptionError(
+            f"{what}. Choose {', '.join(NAMES)}, a .safetensors file made by `headatlas encoder train`, "
+            "or a Hugging Face vision model by its full name (facebook/dinov2-small) or folder"
+        )
+    return True
+
+
+def _given(encoder: Encoder) -> Choice:
+    if not isinstance(encoder, Encoder):
+        raise OptionError(f"{type(encoder).__name__} is no encoder: it needs width, recipe() and encode(pooled, stats)")
+    name = getattr(encoder, "name", None) or type(encoder).__name__.lower()
+    return Choice(_plain(str(name)), encoder.recipe(), lambda draw: encoder)
+
+
+def _plain(name: str) -> str:
+    """A name that a result can have."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:64] or "encoder"
+
+
+def _ours(sample: int, seed: int) -> Choice:
+    from headatlas.stages.features import network
+
+    return _trained(str(network.PACKAGED), "attention-ssl")
+
+
+def _trained(path: str, name: str) -> Choice:
+    from headatlas.stages.features.trained import TrainedEncoder
+
+    trained = TrainedEncoder.open(path, name)
+    return Choice(_plain(name), trained.recipe(), lambda draw: trained)
+
+
+def _pooled(sample: int, seed: int) -> Choice:
+    from headatlas.stages.features.baselines import PooledEncoder
+
+    facts = {"encoder": "pooled", "sample": sample, "seed": seed}
+    return Choice("pooled", facts, lambda draw: PooledEncoder.fit(draw("pooled"), facts))
+
+
+def _stats(sample: int, seed: int) -> Choice:
+    from headatlas.stages.features.baselines import StatsEncoder
+
+    facts = {"encoder": "stats", "sample": sample, "seed": seed}
+    return Choice("stats", facts, lambda draw: StatsEncoder.fit(draw("stats"), facts))
+
+
+NAMES: dict[str, Callable[[int, int], Choice]] = {"attention-ssl": _ours, "pooled": _pooled, "stats": _stats}

@@ -1,0 +1,180 @@
+"""The network that turns a pooled attention map into a vector, and the file it is kept in."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from headatlas.atlas.files import Files
+from headatlas.errors import ModelError
+from headatlas.stages.features.patterns import overlaps
+
+PACKAGED = Path(__file__).parent / "weights" / "attention-ssl.safetensors"
+FORMAT = {"format": "headatlas-encoder", "version": "1"}
+SIDE = 32
+CHANNELS = 4
+SHAPE = ("hidden", "depth", "inner", "width")
+
+
+def images(maps: NDArray[Any] | Tensor) -> Tensor:
+    """Maps (map, r, r) as images (map, channel, 32, 32), every channel of about the same size.
+
+    Square root over its largest value: what stands out. Two logarithms: faint weights, which are the fingerprint of a
+    head. How alike the rows of two queries are (above the diagonal) and the columns of two keys (below it): what no
+    single weight tells, for instance that all queries look at the same keys, wherever these are.
+    """
+    values = resized(torch.as_tensor(maps).float())
+    root = values.sqrt()
+    queries, keys = root @ root.mT, root.mT @ root
+    return torch.stack(
+        [
+            2 * root / (root.amax((-1, -2), keepdim=True) + 1e-6) - 0.4,
+            (torch.log(values + 1e-3) + 5) / 1.5,
+            (torch.log(values + 1e-5) + 7) / 3,
+            torch.triu(3 * queries - 1.8, 1) + torch.tril((torch.log(keys + 1e-3) + 3) / 2),
+        ],
+        1,
+    )
+
+
+def resized(maps: Tensor) -> Tensor:
+    """Maps of any side at 32 × 32: mass summed over keys, averaged over queries, so that rows keep their sum."""
+    side = maps.shape[-1]
+    if side == SIDE:
+        return maps
+    shares = torch.from_numpy(overlaps(side, SIDE)).float()
+    return shares / shares.sum(1, keepdim=True) @ maps @ shares.T
+
+
+class Block(nn.Module):
+    """A layer that adds to what comes in."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.inside = dense(width, width)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Input plus what the layer makes of it."""
+        return values + self.inside(values)  # type: ignore[no-any-return]
+
+
+def dense(inputs: int, outputs: int) -> nn.Sequential:
+    """A layer of the usual kind."""
+    return nn.Sequential(nn.Linear(inputs, outputs, bias=False), nn.BatchNorm1d(outputs), nn.GELU())
+
+
+class AttentionNet(nn.Module):
+    """Images of maps to vectors to be compared by cosine.
+
+    Layers see the whole map at once: where a weight lies is its meaning, and large matrix products are what a CPU does
+    best. At the end stands a fixed linear map, found after training, in which the differences between maps of one head
+    are alike in all directions.
+    """
+
+    def __init__(self, hidden: int = 512, depth: int = 2, inner: int = 256, width: int = 128) -> None:
+        super().__init__()
+        self.shape = {"hidden": hidden, "depth": depth, "inner": inner, "width": width}
+        self.layers = nn.Sequential(
+            nn.Flatten(), dense(CHANNELS * SIDE * SIDE, hidden), *(Block(hidden) for _ in range(depth))
+        )
+        self.last = nn.Sequential(nn.Linear(hidden, inner, bias=False), nn.BatchNorm1d(inner))
+        self.centre: Tensor
+        self.turn: Tensor
+        self.register_buffer("centre", torch.zeros(inner))
+        self.register_buffer("turn", torch.eye(inner, width))
+
+    def inner(self, channels: Tensor) -> Tensor:
+        """What is trained: the vector before the fixed linear map."""
+        return self.last(self.layers(channels))  # type: ignore[no-any-return]
+
+    def forward(self, channels: Tensor) -> Tensor:
+        """Vectors (map, width); a map of NaN gives NaN and leaves the others alone."""
+        return (self.inner(channels) - self.centre) @ self.turn
+
+    @property
+    def parameters_count(self) -> int:
+        """Numbers that decide the vectors."""
+        return sum(tensor.numel() for tensor in _kept(self).values())
+
+
+def _kept(net: AttentionNet) -> dict[str, Tensor]:
+    return {name: one for name, one in net.state_dict().items() if not name.endswith("num_batches_tracked")}
+
+
+def stored(name: str, tensor: Tensor) -> Tensor:
+    """A tensor as it is kept: large matrices in half precision, which halves the file. Scores are taken after it."""
+    return tensor.half() if name.endswith("weight") and tensor.ndim == 2 else tensor
+
+
+def save(net: AttentionNet, path: str | os.PathLike[str], facts: Mapping[str, Any]) -> None:
+    """Write a network, with how it was made, as a safetensors file: whole or not at all."""
+    from safetensors.torch import save as to_bytes
+
+    tensors = {name: stored(name, one).contiguous() for name, one in _kept(net).items()}
+    metadata = {**FORMAT, "shape": json.dumps(net.shape), "facts": json.dumps(dict(facts), sort_keys=True)}
+    place = Path(path).expanduser()
+    Files(place.parent).write(place.name, _in_order(to_bytes(tensors, metadata)))
+
+
+def _in_order(content: bytes) -> bytes:
+    """The same safetensors file with its header sorted: the library leaves the order of metadata to chance."""
+    size = int.from_bytes(content[:8], "little")
+    header = json.dumps(json.loads(content[8 : 8 + size]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + content[8 + size :]
+
+
+def load(path: str | os.PathLike[str] = PACKAGED) -> AttentionNet:
+    """Read a network of ours, ready for use."""
+    tensors, metadata = _read(Path(path).expanduser())
+    try:
+        shape = json.loads(metadata["shape"])
+        net = AttentionNet(**{name: int(shape[name]) for name in SHAPE})
+        wanted = {name: tuple(one.shape) for name, one in _kept(net).items()}
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ModelError(f"{path} does not say what shape its network has ({error}): make it again") from error
+    wrong = [name for name, size in wanted.items() if name not in tensors or tuple(tensors[name].shape) != size]
+    if wrong or len(tensors) != len(wanted):
+        what = wrong[0] if wrong else min(set(tensors) - set(wanted))
+        raise ModelError(f"{path} is damaged: {what} is missing, too much or of another shape. Make or copy it again")
+    net.load_state_dict({name: one.float() for name, one in tensors.items()}, strict=False)
+    return net.eval()
+
+
+def facts(path: str | os.PathLike[str] = PACKAGED) -> dict[str, Any]:
+    """How a network of ours was made."""
+    found: dict[str, Any] = json.loads(_read(Path(path).expanduser())[1].get("facts", "{}"))
+    return found
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise ModelError(f"there is no encoder at {path}. Train one: headatlas encoder train ATLAS… -o {path}")
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != FORMAT["format"]:
+                raise ModelError(f"{path} is no encoder of ours: such files are made by `headatlas encoder train`")
+            if metadata.get("version") != FORMAT["version"]:
+                raise ModelError(f"{path} was made by a later version of headatlas: update headatlas, or train it anew")
+            return {name: file.get_tensor(name) for name in file.keys()}, metadata  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path} cannot be read as safetensors ({error}): make or copy it again") from error
+
+
+def vectors(net: AttentionNet, maps: NDArray[Any], batch: int = 1024) -> NDArray[np.float32]:
+    """Vectors of maps (…, r, r) as (…, width)."""
+    flat = maps.reshape(-1, *maps.shape[-2:])
+    with torch.inference_mode():
+        found = [net(images(flat[start : start + batch])) for start in range(0, len(flat), batch)]
+    return torch.cat(found).numpy().reshape(*maps.shape[:-2], -1)

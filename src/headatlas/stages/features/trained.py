@@ -1,0 +1,68 @@
+"""Our own network as encoder: the one that comes with the package, or one trained by `headatlas encoder train`."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.errors import ModelError
+from headatlas.stages.features import network
+
+
+@dataclass(frozen=True)
+class TrainedEncoder:
+    """Vectors of a network of ours. It travels to workers by its file; each loads it once and checks it."""
+
+    name: str
+    path: str
+    width: int
+    digest: str
+    net: network.AttentionNet | None = None
+
+    reads: ClassVar[tuple[str, ...]] = ("pooled",)
+
+    @classmethod
+    def open(cls, path: str, name: str) -> TrainedEncoder:
+        """Load a file."""
+        net = network.load(path)
+        return cls(name, path, net.shape["width"], _digest(path), net)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TrainedEncoder, (self.name, self.path, self.width, self.digest)
+
+    def recipe(self) -> dict[str, Any]:
+        """What decides its vectors."""
+        return {"encoder": self.name, "sha256": self.digest}
+
+    def encode(self, pooled: NDArray[Any] | None, stats: NDArray[Any] | None) -> NDArray[np.float32]:
+        """The network's vector of each map."""
+        assert pooled is not None
+        return network.vectors(self._load(), pooled)
+
+    def _load(self) -> network.AttentionNet:
+        if self.net is not None:
+            return self.net
+        with _loading:
+            net, digest = _open(self.path)
+        if digest != self.digest:
+            raise ModelError(f"{self.path} is another file on this worker than where the features were begun")
+        return net
+
+
+_loading = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _open(path: str) -> tuple[network.AttentionNet, str]:
+    return network.load(path), _digest(path)
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -1,0 +1,1 @@
+"""What the server answers with: endpoints, payload types, encodings and errors."""

@@ -1,0 +1,1 @@
+"""Payloads that need the model: full maps and head t-SNE, computed on request."""

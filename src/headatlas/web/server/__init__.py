@@ -1,0 +1,1 @@
+"""The HTTP application: access control, static files, and running it."""

@@ -1,0 +1,1 @@
+"""Payloads made from an atlas alone. Nothing in here runs a model."""

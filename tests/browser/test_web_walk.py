@@ -1,0 +1,156 @@
+"""A walk through every tab in a real browser: live and exported, light and dark. Any error on the console fails it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+
+import headatlas as ha
+from support.browser import until
+from support.pages import looking
+
+SERIOUS = ("serious", "critical")
+
+
+def sentence(page, *parts):
+    """The sentence of a tab, when it is there and says this."""
+    said = " && ".join(["text", *(f"text.includes({json.dumps(part)})" for part in parts)])
+    return until(page, f"(text => {said} ? text : null)(document.querySelector('h1').textContent.trim())", 20)
+
+
+def accessible(page):
+    """axe finds nothing serious. It is run in a frame's own world, which the page's policy does not reach."""
+    found = Axe().run(page).response["violations"]
+    wrong = [
+        (one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found if one["impact"] in SERIOUS
+    ]
+    assert not wrong, wrong
+
+
+def settled(page):
+    """Everything has come."""
+    page.wait_for_load_state("networkidle")
+    until(page, "document.querySelectorAll('.skeleton').length === 0")
+
+
+def saved(page, act):
+    """The content of a file that is saved by what is done."""
+    with page.expect_download() as waiting:
+        act()
+    path = Path(waiting.value.path())
+    return waiting.value.suggested_filename, path.read_bytes()
+
+
+def export_as(page, section, kind):
+    section.get_by_role("button", name="Export").click()
+    return saved(page, lambda: page.get_by_role("menuitem", name=kind).click())
+
+
+def test_overview(browser, place):
+    url, theme, _ = place
+    with looking(browser, theme=theme) as page:
+        page.goto(url)
+        sentence(page, "27 patterns", "10,080 maps")
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+        settled(page)
+        accessible(page)
+        grid = page.get_by_test_id("head-grid")
+        grid.click(position={"x": 200, "y": 60})
+        assert "head=" in page.url
+        first = page.url
+        page.keyboard.press("ArrowRight")
+        assert page.url != first
+        page.go_back()  # walking with the arrow keys is one step
+        assert "head=" not in page.url
+        page.go_forward()
+        page.get_by_label("Colour by").select_option(label="relative entropy of attention")
+        page.get_by_label("Sort by").select_option(index=2)
+        assert "colour=" in page.url and "sort=" in page.url
+        there = page.url
+        page.reload()
+        settled(page)
+        assert page.url == there
+        name, png = export_as(page, page.locator("section.figure").first, "PNG")
+        assert name.endswith(".png") and png.startswith(b"\x89PNG")
+        page.keyboard.press("Escape")
+        assert "head=" not in page.url
+        page.keyboard.press("?")
+        assert page.get_by_role("dialog").is_visible()
+
+
+def lasso(page):
+    """Draw around the middle of the picture."""
+    box = page.locator("canvas[role=application]").bounding_box()
+    x, y, w, h = box["x"], box["y"], box["width"], box["height"]
+    page.keyboard.down("Shift")
+    page.mouse.move(x + 0.35 * w, y + 0.3 * h)
+    page.mouse.down()
+    for dx, dy in ((0.7, 0.3), (0.7, 0.7), (0.35, 0.7), (0.35, 0.32)):
+        page.mouse.move(x + dx * w, y + dy * h, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+
+
+def test_maps(browser, place):
+    url, theme, _ = place
+    with looking(browser, theme=theme) as page:
+        page.goto(f"{url}#/maps")
+        sentence(page, "10,080 maps of 72 heads on 140 texts")
+        until(page, "performance.getEntriesByName('points:complete').length")
+        settled(page)
+        lasso(page)
+        sentence(page, "selected")
+        assert "lasso=" in page.url
+        settled(page)
+        chosen = sentence(page)
+        accessible(page)
+        page.reload()
+        assert sentence(page, chosen) == chosen
+        name, table = export_as(page, page.get_by_label("Typical maps", exact=True), "CSV")
+        rows = list(csv.DictReader(io.StringIO(table.decode())))
+        assert name.endswith(".csv") and f"{len(rows):,} maps selected" in chosen
+        page.go_back()
+        until(page, "!document.querySelector('h1').textContent.includes('selected')")
+        page.get_by_label("Colour by").select_option(label="topic")
+        page.get_by_label("Find texts").fill("harbour")
+        page.get_by_label("Find texts").press("Enter")
+        until(page, "location.hash.includes('q=harbour')")
+        texts = [example.text for example in ha.data.load("sample")]
+        found = sum("harbour" in text.lower() for text in texts)
+        sentence(page, f"{72 * found:,} maps")
+
+
+def test_search_leads_to_heads_clusters_and_texts(browser, live):
+    with looking(browser) as page:
+        page.goto(live)
+        sentence(page)
+        for typed, kind, goes in (
+            ("L3H10", "head", "#/head/3.10"),
+            ("previous token", "cluster", "#/clusters/"),
+            ("tides-1", "text", "#/examples/"),
+        ):
+            page.keyboard.press("/")
+            page.keyboard.type(typed)
+            page.get_by_role("listbox", name="Found").get_by_role("option").filter(has_text=kind).first.click()
+            until(page, f"location.hash.startsWith({goes!r})")
+            sentence(page)
+
+
+def test_tour_and_theme(browser, live):
+    with looking(browser) as page:
+        page.goto(live)
+        sentence(page)
+        page.get_by_role("button", name="Tour").click()
+        for _ in range(6):
+            sentence(page)
+            page.get_by_role("button", name="Next", exact=True).click()
+        page.get_by_role("button", name="Done").click()
+        assert "#/tsne" in page.url
+        page.get_by_role("button", name="Change to dark").click()
+        page.reload()
+        sentence(page)
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -1,0 +1,187 @@
+"""Clusters of many maps: a sample and then the rest, block by block, the same bits wherever blocks are done."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn import cluster as sk
+from sklearn.metrics import adjusted_rand_score as ari
+
+import headatlas as ha
+from headatlas import cluster
+from headatlas.atlas import results
+from headatlas.errors import StoreError
+from headatlas.stages.cluster import assign, methods, stage
+from headatlas.stages.cluster.assign import Job, lloyd, project
+from headatlas.stages.cluster.vectors import blocks
+from support.planted import drawn, planted
+
+PATTERNS = drawn(np.random.default_rng(6).dirichlet([0.2] * 5, (3, 4)), 120, seed=2)
+SAMPLED = {"sample": 240}
+
+
+def make(path, patterns=PATTERNS, **options):
+    return planted(path, patterns, **{"noise": 1.2, "missing": [(2, 1)]} | options)
+
+
+@pytest.fixture(scope="module")
+def atlas(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("scale") / "x.atlas")
+
+
+def bits(atlas, name):
+    root = Path(atlas.files.url)
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for part in (f"cluster.zarr/{name}", f"cluster/{name}", f"receipts/cluster/{name}")
+        for path in (root / part).rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """Forty texts with a real model; square roots of pooled maps on their principal axes."""
+    path = tmp_path_factory.mktemp("real") / "x.atlas"
+    atlas = ha.collect.maps("packaged", ha.data.load("sample", limit=40), path, resolution=16, max_tokens=64)
+    flat = np.sqrt(atlas.read("pooled").astype(np.float64)).reshape(-1, 256)
+    flat -= flat.mean(0)
+    axes = np.linalg.eigh(flat.T @ flat)[1][:, ::-1][:, :48]
+    array = atlas.array("pooled")
+    sizes = {"example": 40, "layer": 6, "head": 12, "feature": 48}
+    results.begin(atlas, "features", "root", {})
+    atlas.create_array("features", sizes, (array.shards or array.chunks)[0], {}, of="root")
+    atlas.write_blocks("features", 0, (flat @ axes).reshape(40, 6, 12, 48).astype(np.float16), of="root")
+    results.finish(atlas, "features", "root", {"line": "48 numbers a map"})
+    return atlas
+
+
+@pytest.mark.parametrize("method", [cluster.kmeans, cluster.dbscan, cluster.hdbscan])
+def test_a_sample_and_the_rest_agree_with_a_full_fit_on_planted_maps(tmp_path, method):
+    atlas = make(tmp_path / "x.atlas", noise=0.3)
+    options = {"k": 5} if method is cluster.kmeans else {}
+    whole = method(atlas, name="whole", **options)
+    part = method(atlas, name="part", sample=600, **options)
+    assert results.facts(atlas, "cluster", "part")["fitted"] == 594
+    there = whole != -2
+    assert ari(whole[there], part[there]) >= 0.95
+
+
+def test_a_sample_and_the_rest_agree_with_a_full_fit_on_a_real_model(real):
+    whole, part = cluster.kmeans(real, k=4, name="whole"), cluster.kmeans(real, k=4, name="part", sample=1440)
+    assert ari(whole.ravel(), part.ravel()) >= 0.95
+    sample = stage.take_sample(real, "root", "maps", 0, 0)
+    other = sk.KMeans(4, n_init=methods.RESTARTS, random_state=0).fit(sample.x)
+    assert ari(other.labels_, whole[tuple(sample.index.T)]) == 1
+
+
+def job_of(atlas, name):
+    return Job(atlas.files.absolute, "planted", name, str(atlas.files.digest(f"cluster/{name}/fit.npz")))
+
+
+def test_lloyd_over_blocks_is_that_of_scikit_learn(atlas):
+    cluster.kmeans(atlas, k=5, name="start", **SAMPLED)
+    job = job_of(atlas, "start")
+    space, fit, _ = job.load()
+    x = np.concatenate([project(atlas, "planted", space, part)[1] for part in blocks(atlas, "planted")])
+    start = fit.centres + 0.5
+    own = lloyd(atlas, job, start, 0, None, tolerance=0)
+    other = sk.KMeans(5, init=start.astype(np.float64), n_init=1, tol=0, max_iter=100).fit(x.astype(np.float64))
+    np.testing.assert_allclose(own, other.cluster_centers_, atol=1e-6)
+    labels = ((x[:, None].astype(np.float64) - own) ** 2).sum(-1).argmin(1)
+    assert (labels == other.labels_).all()
+    assert np.abs(own - start).max() > 0.1
+
+
+def test_all_maps_move_the_centres_when_the_sample_is_zero(atlas, monkeypatch):
+    monkeypatch.setattr(stage, "START", 240)
+    labels = cluster.kmeans(atlas, k=5, sample=0, name="everything")
+    assert results.facts(atlas, "cluster", "everything")["fitted"] == 120 * 11
+    space, fit = job_of(atlas, "everything").load()[:2]
+    x = np.concatenate([project(atlas, "planted", space, part)[1] for part in blocks(atlas, "planted")])
+    own = labels[labels >= 0]
+    for number, centre in enumerate(fit.centres):
+        np.testing.assert_allclose(centre, x[own == number].mean(0), atol=0.05)
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """KMeans over all maps in threads of this process."""
+    return over_all(make(tmp_path_factory.mktemp("here") / "x.atlas"))
+
+
+def over_all(atlas, **where):
+    """From a small sample's centres, so that they move; then every block is labelled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stage, "START", 60)
+        patch.setattr(assign, "PASSES", 3)
+        cluster.kmeans(atlas, k=4, sample=0, **where)
+    return bits(atlas, "kmeans")
+
+
+def test_two_processes_give_the_same_bits(here, tmp_path):
+    assert over_all(make(tmp_path / "x.atlas"), workers=2) == here
+
+
+def test_a_dask_cluster_gives_the_same_bits(here, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as workers:
+        assert over_all(make(tmp_path / "x.atlas"), scheduler=workers.scheduler_address) == here
+
+
+@pytest.mark.parametrize("method", [cluster.kmeans, cluster.dbscan, cluster.hdbscan])
+def test_the_size_of_blocks_changes_no_label(tmp_path, method):
+    options = SAMPLED | ({"k": 5} if method is cluster.kmeans else {})
+    found = [method(make(tmp_path / f"{block}.atlas", block=block), **options) for block in (8, 64)]
+    assert (found[0] == found[1]).all()
+
+
+@pytest.mark.parametrize("method", [cluster.kmeans, cluster.dbscan, cluster.hdbscan])
+def test_the_order_of_examples_changes_no_label(tmp_path, method):
+    options = {"k": 5} if method is cluster.kmeans else {}
+    first, other = make(tmp_path / "1.atlas", noise=0.3), make(tmp_path / "2.atlas", noise=0.3)
+    order = np.random.default_rng(0).permutation(120)
+    other.write_blocks("features", 0, first.read("features", of="planted")[order], of="planted")
+    labels, permuted = method(first, **options), method(other, **options)
+    assert (labels[order] == permuted).all()
+
+
+def test_what_is_lost_is_computed_anew_with_the_same_bits(tmp_path, capfd):
+    atlas = make(tmp_path / "x.atlas")
+    cluster.hdbscan(atlas, **SAMPLED)
+    expected = bits(atlas, "hdbscan")
+    root = tmp_path / "x.atlas"
+    (root / "cluster.zarr/hdbscan/labels/c/2/0/0").unlink()
+    (root / "receipts/cluster/hdbscan/block-000004.json").unlink()
+    kept = root / "cluster.zarr/hdbscan/labels/c/1/0/0"
+    before = kept.stat().st_mtime_ns
+    capfd.readouterr()
+    cluster.hdbscan(ha.open(root), **SAMPLED)
+    assert "labels/c/2/0/0 is missing: computed anew" in capfd.readouterr().err
+    assert bits(atlas, "hdbscan") == expected and kept.stat().st_mtime_ns == before
+
+
+def test_a_stopped_run_goes_on(tmp_path, monkeypatch):
+    atlas = make(tmp_path / "x.atlas")
+    cluster.kmeans(atlas, k=5)
+    expected = bits(atlas, "kmeans")
+    shutil.rmtree(tmp_path / "x.atlas")
+    atlas = make(tmp_path / "x.atlas")
+    write = type(atlas).write_receipt
+
+    def fail(self, group, task, *rest):
+        if task == "block-000003":
+            raise StoreError("no space left")
+        write(self, group, task, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(atlas), "write_receipt", fail)
+        with pytest.raises(StoreError, match="no space"):
+            cluster.kmeans(atlas, k=5)
+    atlas = ha.open(tmp_path / "x.atlas")
+    assert atlas.results("cluster") == {}
+    cluster.kmeans(atlas, k=5)
+    assert bits(atlas, "kmeans") == expected

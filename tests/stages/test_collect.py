@@ -1,0 +1,235 @@
+"""What collect leaves on disk equals slow float64 loops over the model's own eager attention."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import headatlas as ha
+from headatlas.data import Example
+from headatlas.errors import ModelError
+from headatlas.models.batch import text_batch
+from headatlas.models.encode import Tokens, encode
+from headatlas.stages.collect import kernel
+from headatlas.stages.collect.layout import overlaps, pooling_columns, pooling_rows, text_layout
+from headatlas.stages.collect.plan import _block, _sample
+from headatlas.stages.collect.reduce import Reduce
+from headatlas.stages.collect.stat_axis import statistics_of
+from support import reference
+
+TEXTS = [
+    "The cat sat on the mat, and the dog sat on the cat. The end.",
+    "Short.",
+    "“Is it ready?” asked Dawit. “Press it,” said Mrs Okonjo, who had baked bread, rolls, and more bread since 1987.",
+    "one two three one two three one two three",
+]
+
+
+def reduce(scores, reach, allowed, layout, count, r):
+    attention = scores.copy()
+    pooled, sums = np.empty((len(scores), r, r), np.float32), np.empty((len(scores), count))
+    kernel.reduce_heads(attention, reach, allowed, layout, pooled, sums)
+    return attention, pooled, sums
+
+
+def tokens(ids, pieces):
+    n = len(ids)
+    blank = np.zeros(n, np.int32)
+    return Tokens(np.array(ids, np.int32), pieces, blank, blank > 0, blank.astype(np.int8), blank, blank)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(1, 40),
+    r=st.sampled_from([2, 5, 8, 16, 32]),
+    causal=st.booleans(),
+    spread=st.floats(0.1, 30),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_kernel_equals_slow_loops_on_any_scores(n, r, causal, spread, seed):
+    dice = np.random.default_rng(seed)
+    ids = dice.integers(0, 6, n)
+    pieces = [".,ab##c"[i] for i in ids]
+    scores = (dice.standard_normal((2, n, n)) * spread).astype(np.float32)
+    mask = np.tril(np.ones((n, n), bool)) if causal else np.ones((n, n), bool)
+    exact = np.where(mask, scores.astype(np.float64), -np.inf)
+    exact = np.exp(exact - exact.max(-1, keepdims=True))
+    exact /= exact.sum(-1, keepdims=True)
+    own = tokens(ids, pieces)
+    layout = text_layout(own, own, (0, 3), 3, r, causal)
+    last = np.arange(1, n + 1) if causal else np.full(n, n)
+    attention, pooled, sums = reduce(scores, np.stack([np.zeros(n, np.int64), last]), last, layout, 23, r)
+    assert np.abs(attention - exact).max() < 2e-6
+    for h in range(2):
+        assert np.abs(pooled[h] - reference.pooled(exact[h], r)).max() < 1e-5
+        slow = reference.text(exact[h], ids, ids, pieces, {"a": 0, "b": 3}, 3, causal=causal)
+        fast = sums[h]
+        names = ["entropy", "entropy_relative", "largest", "distance", "signed_distance", "position_deviation"]
+        names += ["offset-4", "offset-3", "offset-2", "previous", "self", "next", "offset+2", "offset+3", "offset+4"]
+        names += ["same_token", "induction", "first", "a", "b", "punctuation", "sep_to_sep", "rest_to_sep"]
+        expected = np.array([slow[name] for name in names])
+        assert np.allclose(fast[: len(names)], expected, rtol=1e-5, atol=1e-5, equal_nan=True), dict(
+            zip(names, zip(fast, expected, strict=False), strict=False)
+        )
+
+
+@settings(max_examples=50, deadline=None)
+@given(n=st.integers(1, 200), r=st.sampled_from([2, 7, 16, 32]))
+def test_pooling_weights_preserve_mass(n, r):
+    rows, columns = overlaps(n, r) / n, overlaps(n, r) / r
+    assert np.allclose(rows.sum(0), 1)  # each bin averages queries
+    assert np.allclose(columns.sum(1), 1)  # each key's mass is spread, none is lost
+    for (first, weights), dense in ((pooling_rows(n, r), rows), (pooling_columns(n, r), columns.T)):
+        rebuilt = np.zeros((len(dense), dense.shape[1] + weights.shape[1]))
+        for number, start in enumerate(first):
+            rebuilt[number, start : start + weights.shape[1]] = weights[number]
+        assert np.allclose(rebuilt[:, : dense.shape[1]], dense, atol=1e-7)
+
+
+def test_pooling_to_the_own_size_is_the_identity_and_to_a_divisor_is_block_sums():
+    dice = np.random.default_rng(0)
+    attention = dice.dirichlet(np.ones(32), 32)
+    assert np.allclose(reference.pooled(attention, 32), attention)
+    blocks = attention.reshape(8, 4, 8, 4).sum(3).mean(1)
+    assert np.allclose(reference.pooled(attention, 8), blocks)
+
+
+@pytest.fixture(scope="module")
+def packaged():
+    return ha.models.load("packaged")
+
+
+def eager_maps(model, texts):
+    """The untouched model's own attention on a padded batch."""
+    from transformers import AutoModel
+
+    network = AutoModel.from_pretrained(model.source, attn_implementation="eager").eval()
+    encoded = [encode(model, Example("x", text))[0] for text in texts]
+    with torch.inference_mode():
+        maps = network(**text_batch(model, encoded).inputs, output_attentions=True).attentions
+    return encoded, maps
+
+
+def assert_atlas_matches(atlas, model, encoded, maps, r, heads):
+    statistics = statistics_of(model)
+    specials = dict(zip(special_names(statistics), statistics.specials, strict=True))
+    pooled, stats = atlas.read("pooled").astype(float), atlas.read("stats")
+    for e, one in enumerate(encoded):
+        n, ids = len(one.source), one.source.ids
+        for layer, head in heads:
+            exact = maps[layer][e, head, :n, :n].double().numpy()
+            assert np.abs(pooled[e, layer, head] - reference.pooled(exact, r)).max() < 2e-3
+            causal = model.layers[layer].causal
+            slow = reference.text(exact, ids, ids, one.source.text, specials, statistics.separator, causal=causal)
+            expected = np.array([slow[name] for name in statistics.names])
+            found = stats[e, layer, head]
+            assert np.allclose(found, expected, rtol=1e-5, atol=1e-5, equal_nan=True), (e, layer, head)
+
+
+def special_names(statistics):
+    return [name for name in statistics.names if name.startswith("special:")]
+
+
+def test_every_head_of_the_packaged_model_is_exact_with_padding(packaged, tmp_path):
+    atlas = ha.collect.maps(packaged, TEXTS, tmp_path / "x.atlas", resolution=16)
+    encoded, maps = eager_maps(packaged, TEXTS)
+    heads = [(layer, head) for layer in range(6) for head in range(12)]
+    assert_atlas_matches(atlas, packaged, encoded, maps, 16, heads)
+
+
+def test_sampled_vectors_rebuild_the_maps(packaged, tmp_path):
+    atlas = ha.collect.maps(packaged, TEXTS, tmp_path / "x.atlas")
+    _, maps = eager_maps(packaged, TEXTS)
+    sampled = atlas.table("sampled").to_pydict()
+    assert sampled["example"] == [0, 1, 2, 3]  # few tokens: all are kept
+    query, key = (atlas.read(name).astype(np.float32) for name in ("query", "key"))
+    for example, offset, count in zip(*sampled.values(), strict=True):
+        rows = slice(offset, offset + count)
+        for layer, head in ((0, 2), (3, 7), (5, 11)):
+            scores = query[rows, layer, head] @ key[rows, layer, head].T * packaged.layers[layer].scaling
+            rebuilt = np.exp(scores - scores.max(-1, keepdims=True))
+            rebuilt /= rebuilt.sum(-1, keepdims=True)
+            exact = maps[layer][example, head, :count, :count].numpy()
+            assert np.abs(rebuilt - exact).max() < 1e-2  # vectors are kept as float16
+    values = ha.models.vectors(packaged, TEXTS[0]).values
+    norms = atlas.read("value_norm")[: sampled["tokens"][0], 2, 5]
+    assert np.allclose(norms, np.linalg.norm(values[2][5], axis=-1), atol=1e-5)
+
+
+def test_tables_and_means_agree_with_the_arrays(packaged, tmp_path):
+    atlas = ha.collect.maps(packaged, ha.data.load("sample", limit=40), tmp_path / "x.atlas", resolution=8)
+    stats = atlas.read("stats").astype(np.float64)
+    heads = atlas.table("heads").to_pandas()
+    names = atlas.header["stages"]["collect"]["stats"]
+    assert list(heads.columns) == ["layer", "head", "kind", "key_head", *names]
+    row = heads[(heads.layer == 3) & (heads["head"] == 7)].iloc[0]
+    assert np.allclose([row[name] for name in names], np.nanmean(stats[:, 3, 7], 0), rtol=1e-6)
+    examples, tokens_table = atlas.table("examples").to_pandas(), atlas.table("tokens").to_pandas()
+    assert len(examples) == 40 and examples.n_tokens.sum() == len(tokens_table)
+    assert (tokens_table.groupby("example").size().to_numpy() == examples.n_tokens.to_numpy()).all()
+    assert (tokens_table.token.to_numpy() == np.arange(len(tokens_table))).all()
+    assert (examples.offset.to_numpy() == np.r_[0, examples.n_tokens.cumsum()[:-1]]).all()
+    text = examples.text[7]
+    words = tokens_table[(tokens_table.example == 7) & ~tokens_table.special]
+    for start, stop, piece in zip(words.start, words.stop, words.text.str.removeprefix("##"), strict=True):
+        assert not piece.isascii() or text[start:stop].lower() == piece
+    assert {"title", "topic", "style"} <= set(examples.columns)
+    means = np.concatenate([np.repeat(m[None], 8, 0) for m in atlas.read("pooled_mean")])[:40:8]
+    pooled = atlas.read("pooled").astype(np.float32).reshape(5, 8, 6, 12, 8, 8).mean(1)
+    assert np.allclose(means, pooled, atol=1e-6)
+
+
+def test_long_texts_are_cut_or_windowed_and_counted(packaged, tmp_path, capfd):
+    long = " ".join(f"word{i}" for i in range(300))
+    cut = ha.collect.maps(packaged, [long, "short one"], tmp_path / "cut.atlas", resolution=4, max_tokens=40)
+    counts = cut.header["stages"]["collect"]["counts"]
+    assert counts["cut"] == 1 and counts["cut_tokens"] > 500 and counts["examples"] == 2
+    assert "truncated: 1 text (" in capfd.readouterr().err
+    whole = ha.collect.maps(packaged, [long], tmp_path / "win.atlas", resolution=4, max_tokens=40, overlong="window")
+    counts = whole.header["stages"]["collect"]["counts"]
+    assert counts["cut"] == 0 and counts["windowed"] == 1 and counts["windows"] == counts["examples"] > 10
+    covered = whole.table("tokens").to_pandas()
+    covered = covered[~covered.special]
+    seen = {at for start, stop in zip(covered.start, covered.stop, strict=True) for at in range(start, stop)}
+    assert set(range(len(long))) - seen == {at for at, character in enumerate(long) if character == " "}
+
+
+def test_rows_that_do_not_sum_to_one_stop_and_name_the_layer(packaged):
+    encoded = [encode(packaged, Example("x", text))[0] for text in TEXTS]
+    batch = text_batch(packaged, encoded)
+    watcher = Reduce(packaged, batch, statistics_of(packaged), 8, lambda *_: pytest.fail("nothing should be reduced"))
+    half = torch.full((len(TEXTS), 12, max(batch.lengths), max(batch.lengths)), 0.5 / batch.lengths[0])
+    with pytest.raises(ModelError, match=r"layer 3 \(encoder\.layer\.3.*does not sum to 1: a row is off by 0\.5"):
+        watcher.map(packaged.layers[3], half)
+    with pytest.raises(ModelError, match=r"layer 3 .* is not a number"):
+        watcher.map(packaged.layers[3], half * float("nan"))
+
+
+def test_a_sample_of_tokens_is_whole_examples_within_the_budget():
+    options = ha.collect.Options(32, None, "truncate", 100, 0, 2048)
+    lengths = list(np.random.default_rng(1).integers(5, 40, 50))
+    chosen = _sample(lengths, options)
+    assert 60 < sum(chosen.values()) <= 100 and list(chosen) == sorted(chosen)
+    assert all(lengths[example] == count for example, count in chosen.items())
+    assert _sample(lengths, options) == chosen
+    assert _sample(lengths, ha.collect.Options(32, None, "truncate", 100, 1, 2048)) != chosen
+    assert _sample(lengths, ha.collect.Options(32, None, "truncate", 0, 0, 2048)) == {}
+    assert len(_sample([500, 600], ha.collect.Options(32, None, "truncate", 100, 0, 2048))) == 1
+
+
+@pytest.mark.parametrize(
+    ("examples", "size", "block"), [(3, 100, 8), (300, 100, 16), (10_000, 100, 128), (10_000, 2 << 20, 8)]
+)
+def test_blocks_are_powers_of_two_and_bounded(examples, size, block):
+    assert _block(examples, size) == block
+
+
+def test_memory_urls_hold_an_atlas_with_the_same_numbers(packaged, tmp_path):
+    here = ha.collect.maps(packaged, TEXTS, tmp_path / "x.atlas", resolution=8)
+    ha.collect.maps(packaged, TEXTS, "memory://test_memory.atlas", resolution=8)
+    there = ha.open("memory://test_memory.atlas")
+    for name in here.arrays():
+        assert np.array_equal(here.read(name), there.read(name), equal_nan=True)
+    assert here.table("tokens").equals(there.table("tokens"))
+    assert "pooled" in str(there) and "<img" in there._repr_html_()

@@ -1,0 +1,276 @@
+"""Correlate as a stage: planted effects are found, absent ones are not, and the tables say what is there."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from headatlas import collect, correlate
+from headatlas.atlas import results
+from headatlas.atlas.store import Atlas
+from headatlas.errors import OptionError, StoreError
+from headatlas.stages.collect.dataset_tables import EXAMPLES
+from headatlas.stages.correlate import dataset_columns
+from headatlas.stages.correlate.exemplars import exemplars, unlike
+from support.planted import drawn, planted
+
+TABLES = ("clusters", "evidence", "cells", "associations", "exemplars", "profiles", "related", "locality")
+
+
+def clustered(atlas, labels, *, name="kmeans", level="maps", seed=0, missing=()):
+    """Write a clustering as the stage cluster does."""
+    labels = labels.astype(np.int32)
+    for layer, head in missing:
+        labels[:, layer, head] = -2
+    distance = np.random.default_rng(seed).random(labels.shape).astype(np.float32)
+    block = 16
+    results.begin(atlas, "cluster", name, {"seed": seed, "level": level})
+    sizes = dict(zip(("example", "layer", "head"), labels.shape, strict=True))
+    for array, values in (("labels", labels), ("distance", distance)):
+        atlas.create_array(array, sizes, block, {}, of=name)
+        atlas.write_blocks(array, 0, values, of=name)
+    numbers, counts = np.unique(labels[labels >= 0], return_counts=True)
+    rows = [{"cluster": int(c), "maps": int(n), "share": n / labels.size, "stability": 0.9}
+            for c, n in zip(numbers, counts, strict=True)]  # fmt: skip
+    results.finish(atlas, "cluster", name, {"level": level, "clusters": rows})
+    return labels, distance
+
+
+def preference(layers=4, heads=5, kinds=5):
+    """All heads draw patterns evenly but L0·H2 and L2·H0, which mostly show 0, and L3·H4, which mostly shows 1."""
+    found = np.ones((layers, heads, kinds))
+    found[0, 2, 0] = found[2, 0, 0] = found[3, 4, 1] = 12
+    return found
+
+
+@pytest.fixture(scope="module")
+def atlas(tmp_path_factory):
+    dice = np.random.default_rng(5)
+    patterns = drawn(preference(), 200, seed=1)
+    kind = np.where(dice.random(200) < 0.5, "question", "statement")
+    patterns[kind == "question", 1, 1:4] = 4  # these heads do something else with questions
+    own = {
+        "kind": kind,
+        "flag": dice.random(200) < 0.3,
+        "score": dice.normal(size=200),
+        "note": list(map(str, range(200))),
+    }
+    atlas = planted(tmp_path_factory.mktemp("planted") / "p.atlas", patterns, columns=own)
+    clustered(atlas, patterns)
+    correlate.clusters(atlas, permutations=199)
+    return atlas
+
+
+def test_planted_heads_are_found_and_hardly_any_other(atlas):
+    cells = atlas.table("cells").to_pandas()
+    # the planted ones have at least 2.5 times their fair share; all other heads then have 1.2 times theirs of the rest
+    heads = cells[(cells.factor == "head") & cells.significant & (cells.ratio > 1.9)]
+    found = {(row.cluster, row.value) for row in heads.itertuples()}
+    assert found == {(0, "L0·H2"), (0, "L2·H0"), (1, "L3·H4"), (4, "L1·H1"), (4, "L1·H2"), (4, "L1·H3")}
+    row = cells[(cells.factor == "head") & (cells.value == "L0·H2") & (cells.cluster == 0)].iloc[0]
+    assert row.layer == 0 and row["head"] == 2
+    assert row.share_of_value == pytest.approx(12 / 16, abs=0.1) and row.low < row.share_of_value < row.high
+    assert row.residual > 10 and row.q < 1e-6  # beyond what 199 shuffles can show, by the bound
+    assert 0.05 < row.high - row.low < 0.2
+
+
+def test_planted_column_is_found_and_others_are_not(atlas):
+    found = atlas.table("associations").to_pandas().set_index("factor")
+    assert list(found.index) == ["head", "layer", "example", "kind", "flag", "score"]
+    assert found.p["kind"] == pytest.approx(1 / 200)
+    assert found.p["flag"] > 0.05 and found.p["score"] > 0.05
+    assert found.p["head"] == pytest.approx(1 / 200) and found.cramers_v["head"] > 0.3
+    assert found.low["head"] < found.cramers_v["head"] < found.high["head"]
+    assert "quartiles" in found.note["score"]
+    cells = atlas.table("cells").to_pandas()
+    kind = cells[(cells.factor == "kind") & (cells.cluster == 4)].set_index("value")
+    assert kind.significant.all() and kind.residual["question"] > 5 and kind.residual["statement"] < -5
+    assert not cells[cells.factor.isin(["flag", "score"])].significant.any()
+    assert len(set(cells[cells.factor == "score"].value)) == 4
+
+
+def test_names_homes_and_summary(atlas):
+    table = atlas.table("clusters").to_pandas().set_index("cluster")
+    assert table.name.to_dict() == {0: "previous token", 1: "separator sink", 2: "broad", 3: "itself", 4: "next token"}
+    assert table.evidence[0].startswith("previous 0.80 against 0.0") and "delta 1.00 [1.00, 1.00]" in table.evidence[0]
+    assert table.heads[0].startswith("L0·H2 (") and "L2·H0 (" in table.heads[0] and table.n_heads[0] == 2
+    assert "kind = question" in table.association[4] and table.association.isna()[0]
+    assert table.maps.sum() == 200 * 20 and table.share.sum() == pytest.approx(1)
+    assert list(table.maps) == sorted(table.maps, reverse=True) and (table.stability == 0.9).all()
+    text = correlate.summary(atlas)
+    assert max(map(len, text.splitlines())) <= 100
+    for word in ("previous token", "L0·H2", "kind", "same layer", "stability 0.90", "goes with"):
+        assert word in text
+    assert "5 clusters: previous token" in str(atlas)
+
+
+def test_profiles_and_related_heads(atlas):
+    profiles = atlas.table("profiles").to_pandas().set_index(["layer", "head"])
+    labels = atlas.read("labels")
+    for (layer, head), row in profiles.iterrows():
+        share = np.bincount(labels[:, layer, head], minlength=5) / 200
+        assert np.allclose([row[f"share:{c}"] for c in range(5)], share)
+        assert row.main_share == share.max() and row.main_cluster == share.argmax()
+        assert row.entropy == pytest.approx(-(share[share > 0] * np.log(share[share > 0])).sum())
+        assert row.one_job == (share.max() >= 0.75)
+    related = atlas.table("related").to_pandas()
+    assert len(related) == 20 * 5
+    first = related[(related.layer == 0) & (related["head"] == 2) & (related["rank"] == 0)].iloc[0]
+    assert (first.other_layer, first.other_head) == (2, 0) and 0.8 < first.similarity < 1
+
+
+def test_exemplars_are_the_nearest_and_farthest(atlas):
+    table = atlas.table("exemplars").to_pandas()
+    labels, distance = atlas.read("labels"), atlas.read("distance")
+    for cluster in range(5):
+        members = [(distance[at], *at) for at in zip(*np.nonzero(labels == cluster), strict=True)]
+        for kind, order in (("typical", sorted(members)), ("unlike", sorted(members, key=lambda m: (-m[0], m[1:])))):
+            chosen, heads, examples = [], [], []
+            for away, e, layer, head in order:
+                if len(chosen) < 8 and heads.count((layer, head)) < 2 and e not in examples:
+                    chosen.append((e, layer, head, pytest.approx(away)))
+                    heads.append((layer, head))
+                    examples.append(e)
+            own = table[(table.cluster == cluster) & (table.kind == kind)].sort_values("rank")
+            assert list(own[["example", "layer", "head", "distance"]].itertuples(index=False, name=None)) == chosen
+
+
+def test_exemplars_of_small_clusters():
+    distance, example = np.array([0.5, 0.1, 0.3, np.nan, 0.1]), np.array([0, 1, 2, 3, 4])
+    assert exemplars(distance, example, np.zeros(5, int), 8).tolist() == [1, 4, 2, 0]  # one head: more than two of it
+    assert unlike(distance, example, np.zeros(5, int), 2).tolist() == [0, 2]
+    assert exemplars(distance, example, np.arange(5), 0).tolist() == []
+    far = np.arange(100.0)  # a stray head at the rim does not become typical for the sake of variety
+    assert exemplars(far, np.arange(100), (far > 90).astype(int), 8).max() < 10
+
+
+def test_order_of_examples_and_blocks_do_not_matter(tmp_path):
+    patterns = drawn(preference(), 48, seed=2)
+    order = np.random.default_rng(0).permutation(48)
+    tables = []
+    for number, (own, block) in enumerate([(patterns, 16), (patterns[order], 48)]):
+        atlas = planted(tmp_path / f"{number}.atlas", own, block=block)
+        clustered(atlas, own)
+        correlate.clusters(atlas, permutations=19)
+        tables.append({name: atlas.table(name).to_pandas() for name in TABLES})
+    cells = [one["cells"][["cluster", "value", "maps", "share_of_value"]] for one in tables]
+    assert cells[0].equals(cells[1])
+    assert tables[0]["profiles"].drop(columns="name").equals(tables[1]["profiles"].drop(columns="name"))
+    assert list(tables[0]["clusters"].name) == list(tables[1]["clusters"].name)
+
+
+def test_same_seed_same_result_and_nothing_done_twice(tmp_path, monkeypatch):
+    patterns = drawn(preference(), 32, seed=3)
+    found = []
+    for number in range(2):
+        monkeypatch.setattr("headatlas.parallel.cores", lambda number=number: 1 + number)
+        atlas = planted(tmp_path / f"{number}.atlas", patterns)
+        clustered(atlas, patterns)
+        correlate.clusters(atlas, permutations=59)
+        found.append({name: atlas.table(name) for name in TABLES})
+    assert all(found[0][name].equals(found[1][name]) for name in TABLES)
+    monkeypatch.setattr("headatlas.stages.correlate.tests", None)
+    assert correlate.clusters(atlas, permutations=59).equals(found[0]["clusters"])
+
+
+def test_missing_heads_and_noise(tmp_path):
+    patterns = drawn(preference(), 40, seed=4)
+    atlas = planted(tmp_path / "m.atlas", patterns, missing=[(1, 3), (1, 4)])
+    labels = patterns.copy()
+    labels[::4, 0, 0] = -1
+    clustered(atlas, labels, missing=[(1, 3), (1, 4)])
+    table = correlate.clusters(atlas, permutations=19).to_pandas()
+    assert table.cluster.iloc[-1] == -1 and table.name.iloc[-1] == "noise" and table.maps.iloc[-1] == 10
+    assert table.maps.sum() == 40 * 18
+    cells = atlas.table("cells").to_pandas()
+    assert set(cells[cells.factor == "head"].value) == {f"L{i}·H{h}" for i in range(4) for h in range(5)} - {
+        "L1·H3", "L1·H4"
+    }  # fmt: skip
+    assert len(atlas.table("profiles")) == 18 and "share:-1" in atlas.table("profiles").column_names
+    assert "noise" in correlate.summary(atlas)
+
+
+@pytest.mark.parametrize(("label", "name"), [(0, "mixed"), (-1, "noise")])
+def test_one_cluster_only_or_all_noise(tmp_path, label, name):
+    patterns = np.zeros((12, 2, 3), int)
+    atlas = planted(tmp_path / "one.atlas", patterns)
+    clustered(atlas, patterns + label)
+    table = correlate.clusters(atlas, permutations=19)
+    assert table["name"].to_pylist() == [name] and table["maps"].to_pylist() == [72]
+    rows = atlas.table("associations").to_pylist()
+    assert all(row["cramers_v"] is None and row["p"] == 1 and "one cluster only" in row["note"] for row in rows)
+    assert not any(atlas.table("cells")["significant"].to_pylist())
+    assert "one cluster only" in correlate.summary(atlas)
+
+
+def test_clusters_of_heads(tmp_path):
+    own = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [0, 1, 2, 2]])
+    patterns = np.broadcast_to(own, (10, 4, 4)).copy()
+    atlas = planted(tmp_path / "h.atlas", patterns)
+    clustered(atlas, patterns, level="heads")
+    table = correlate.clusters(atlas, permutations=199).to_pandas()
+    assert table.maps.sum() == 160 and set(table.name) == {"previous token", "separator sink", "broad"}
+    found = atlas.table("associations").to_pandas().set_index("factor")
+    assert np.isnan(found.p["head"]) and "by construction" in found.note["head"]
+    assert found.p["layer"] <= 0.01
+    layer = atlas.table("cells").to_pandas().query("factor == 'layer' and value == '0' and cluster == 0").iloc[0]
+    assert layer.maps == 40 and layer.expected == pytest.approx(40 * 5 / 16) and layer.ratio == pytest.approx(16 / 5)
+    assert "by construction" in correlate.summary(atlas)
+
+
+def test_columns(monkeypatch):
+    said = []
+    monkeypatch.setattr("headatlas.progress.say", said.append)
+    table = pa.table(
+        {"id": ["a", "b", "c", "d", "e", "f"], "n_tokens": [3, 9, 4, 8, 20, 21], "same": ["x"] * 6,
+         "flag": [True, None, False, True, True, True], "many": [[1]] * 6,
+         "age": [1.5, 2.5, float("nan"), 3.0, 9.0, 8.0]}
+    )  # fmt: skip
+    found = {one.name: one for one in dataset_columns.chosen(table, None)}
+    assert set(found) == {"n_tokens", "flag", "age"}
+    assert found["n_tokens"].values == ("3–4", "8", "9–20", "21") or len(found["n_tokens"].values) == 4
+    assert found["flag"].values == ("false", "true") and found["flag"].codes.tolist() == [1, -1, 0, 1, 1, 1]
+    assert "1 example without a value" in found["flag"].note and found["age"].codes[2] == -1
+    assert len(said) == 1 and "same" in said[0] and "many" in said[0]
+    for name, words in [("nothing", "the columns are: n_tokens"), ("same", "same value"), ("id", "no column 'id'")]:
+        with pytest.raises(OptionError, match=words):
+            dataset_columns.chosen(table, [name])
+    many = pa.table({"word": [str(n) for n in range(60)], "number": list(range(60))})
+    assert [one.name for one in dataset_columns.chosen(many, None)] == ["number"]
+    with pytest.raises(OptionError, match="60 values"):
+        dataset_columns.chosen(many, ["word"])
+
+
+def test_bookkeeping_columns_are_those_of_collect():
+    assert {*dataset_columns.BOOKKEEPING, *dataset_columns.LENGTHS} == set(EXAMPLES)
+
+
+def test_mistakes_are_named(atlas, tmp_path):
+    with pytest.raises(OptionError, match=r"no column 'colour'.*kind, flag"):
+        correlate.clusters(atlas, columns=["colour"])
+    with pytest.raises(OptionError, match="200 values"):
+        correlate.clusters(atlas, columns=["note"])
+    with pytest.raises(OptionError, match="permutation"):
+        correlate.clusters(atlas, permutations=0)
+    with pytest.raises(StoreError, match="no cluster result called 'other': it has kmeans"):
+        correlate.clusters(atlas, of="other")
+    bare = planted(tmp_path / "bare.atlas", np.zeros((4, 2, 2), int))
+    with pytest.raises(StoreError, match="headatlas cluster"):
+        correlate.clusters(bare)
+    with pytest.raises(StoreError, match="headatlas correlate"):
+        correlate.summary(bare)
+
+
+def test_a_real_model(tmp_path):
+    """Collected maps, labels from their statistics: heads known to look at one place are named so."""
+    from sklearn.cluster import KMeans
+
+    atlas = collect.maps("packaged", collect.data.load("sample", limit=16), tmp_path / "real.atlas")
+    stats = np.nan_to_num(atlas.read("stats"))
+    values = stats.reshape(-1, stats.shape[-1])
+    values = (values - values.mean(0)) / (values.std(0) + 1e-9)
+    clustered(atlas, KMeans(12, n_init=2, random_state=0).fit_predict(values).reshape(stats.shape[:3]))
+    correlate.clusters(atlas, permutations=99)
+    profiles = atlas.table("profiles").to_pandas().set_index(["layer", "head"])
+    assert profiles.name[0, 2].startswith("previous token") and profiles.one_job[0, 2]
+    assert profiles.name[1, 8].startswith("next token") and profiles.one_job[1, 8]
+    assert isinstance(Atlas.open(tmp_path / "real.atlas").table("clusters"), pa.Table)

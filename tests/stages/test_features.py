@@ -1,0 +1,388 @@
+"""Vectors of maps: against scikit-learn, Pillow and slow loops; on any number of workers, and after damage."""
+
+import hashlib
+import pickle
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.decomposition import PCA
+
+import headatlas as ha
+from headatlas.atlas import results
+from headatlas.errors import ModelError, OptionError, StoreError
+from headatlas.models import packaged
+from headatlas.stages.features import baselines, block, network, sample
+from headatlas.stages.features.trained import TrainedEncoder
+from support.planted import STATS, drawn, planted
+
+PREFERENCE = np.random.default_rng(3).random((2, 3, 5)) ** 4
+
+
+def small(path, examples=40, **options):
+    """An atlas of 2 layers × 3 heads."""
+    return planted(path, drawn(PREFERENCE, examples), **options)
+
+
+def bits(folder):
+    """Every file of the features by its digest."""
+    files = [path for part in ("features.zarr", "receipts/features") for path in (Path(folder) / part).rglob("*")]
+    return {str(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files if f.is_file()}
+
+
+def flat(atlas, name):
+    """All maps that exist of an array, a row each."""
+    values = atlas.read(name).astype(np.float64)
+    rows = values.reshape(-1, *values.shape[3:])
+    return rows[~np.isnan(rows.reshape(len(rows), -1)).all(1)]
+
+
+def same_but_for_sign(found, expected, tolerance):
+    signs = np.sign((found * expected).sum(0))
+    np.testing.assert_allclose(found * signs, expected, atol=tolerance)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """A real atlas: the packaged model on twelve texts."""
+    path = tmp_path_factory.mktemp("real") / "real.atlas"
+    return ha.collect.maps("packaged", ha.data.load("sample", limit=12), path, resolution=16, qk_tokens=0)
+
+
+# pooled
+
+
+@pytest.mark.parametrize("atlas", ["planted", "real"])
+def test_pooled_is_the_principal_components_of_the_roots(atlas, real, tmp_path):
+    atlas = real if atlas == "real" else small(tmp_path / "a.atlas", missing=[(1, 2)])
+    found = ha.features.image(atlas, "pooled")[:].astype(np.float64)
+    found = found.reshape(-1, found.shape[-1])
+    maps = np.sqrt(flat(atlas, "pooled"))
+    expected = PCA(64, svd_solver="full").fit_transform(maps.reshape(len(maps), -1))
+    assert found.shape[1] == 64
+    same_but_for_sign(found[~np.isnan(found[:, 0])], expected, 2e-3)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(300, 20), (20, 300), (7, 7)])
+def test_components_equal_scikit_learn_on_either_side(rows, columns):
+    values = np.random.default_rng(0).normal(size=(rows, columns)) * np.linspace(3, 1, columns)
+    mean, components, share = baselines.principal(torch.from_numpy(values))
+    model = PCA(min(64, rows - 1, columns)).fit(values)
+    assert len(components) == model.n_components
+    np.testing.assert_allclose(mean, model.mean_, atol=1e-12)
+    same_but_for_sign(components.T, model.components_.T, 1e-6)
+    assert share == pytest.approx(model.explained_variance_ratio_.sum())
+    assert (components[np.arange(len(components)), np.abs(components).argmax(1)] > 0).all()
+
+
+def test_maps_that_are_all_equal_are_all_zero(tmp_path):
+    atlas = small(tmp_path / "a.atlas")
+    for name in ("pooled", "stats"):
+        same = np.broadcast_to(atlas.read(name)[:1, :1, :1], atlas.array(name).shape)
+        atlas.write_blocks(name, 0, np.ascontiguousarray(same))
+    assert ha.features.image(atlas, "pooled").shape == (40, 2, 3, 1)
+    for name in ("pooled", "stats"):
+        assert np.abs(ha.features.image(atlas, name)[:]).max() < 1e-6
+
+
+def test_one_map_is_enough(tmp_path):
+    atlas = planted(tmp_path / "a.atlas", np.zeros((1, 1, 1), int))
+    for name in ("pooled", "stats"):
+        assert np.abs(ha.features.image(atlas, name)[:]).max() < 1e-6
+
+
+# stats
+
+
+@pytest.mark.parametrize("atlas", ["planted", "real"])
+def test_stats_are_standardised_and_undefined_ones_are_zero(atlas, real, tmp_path):
+    atlas = real if atlas == "real" else small(tmp_path / "a.atlas", missing=[(0, 1)])
+    if atlas is not real:
+        stats = atlas.read("stats")
+        stats[::3, :, :, 1] = np.nan
+        stats[..., 4] = 0.25
+        atlas.write_blocks("stats", 0, stats)
+    found = ha.features.image(atlas, "stats", sample=10**9)[:].astype(np.float64)
+    found = found.reshape(-1, found.shape[-1])
+    found = found[~np.isnan(found).all(1)]
+    values = flat(atlas, "stats")
+    for column in range(values.shape[1]):
+        known = [float(value) for value in values[:, column] if not np.isnan(value)]
+        mean = sum(known) / len(known) if known else 0
+        deviation = (sum((value - mean) ** 2 for value in known) / len(known)) ** 0.5 if known else 0
+        for value, vector in zip(values[:, column], found[:, column], strict=True):
+            usual = np.isnan(value) or deviation < 1e-9
+            assert vector == pytest.approx(0 if usual else (value - mean) / deviation, abs=1e-6, rel=1e-3)
+
+
+def test_an_odd_map_outside_the_sample_stays_within_float16():
+    calm = np.full((50, 1), 0.5) + np.random.default_rng(0).normal(size=(50, 1)) * 1e-5
+    encoder = baselines.StatsEncoder.fit(calm, {})
+    assert encoder.encode(None, np.array([[1.0], [-9.0], [0.5]])).ravel()[:2].tolist() == [100, -100]
+
+
+# the sample
+
+
+@pytest.mark.parametrize(("examples", "heads", "count"), [(1000, 6, 60), (7, 6, 30), (5, 3, 99), (40, 50, 10)])
+def test_the_sample_is_spread_over_examples_and_heads(examples, heads, count):
+    example, head = sample.spread(examples, heads, count, 0)
+    each = min(examples, max(1, count // heads))
+    assert np.bincount(head, minlength=heads).tolist() == [each] * heads
+    assert len(set(zip(example.tolist(), head.tolist(), strict=True))) == len(example)
+    for one in range(heads):  # one example from each stretch
+        assert (np.floor(np.sort(example[head == one]) * each / examples + 1e-9) <= np.arange(each)).all()
+        assert np.diff(np.sort(example[head == one]), append=examples, prepend=-1).max() <= 2 * examples / each + 1
+    again = sample.spread(examples, heads, count, 0)
+    assert all((one == two).all() for one, two in zip((example, head), again, strict=True))
+
+
+def test_a_sample_takes_the_maps_it_names(tmp_path):
+    atlas = small(tmp_path / "a.atlas", missing=[(0, 0)])
+    example, head = sample.spread(40, 6, 60, 5)
+    there = head != 0
+    expected = atlas.read("pooled").reshape(40, 6, 8, 8)[example[there], head[there]]
+    assert (sample.draw(atlas, "pooled", 60, 5) == expected).all()
+
+
+def test_the_seed_decides_the_sample(tmp_path):
+    atlas = small(tmp_path / "a.atlas")
+    first = ha.features.image(atlas, "pooled", sample=60, name="x")[:]
+    assert not np.array_equal(ha.features.image(atlas, "pooled", sample=60, seed=1, name="x")[:], first)
+    assert np.array_equal(ha.features.image(atlas, "pooled", sample=60, name="x")[:], first)
+
+
+# blocks, workers, damage
+
+
+@pytest.mark.parametrize("encoder", ["pooled", "stats"])
+def test_other_blocks_give_the_same_vectors(encoder):
+    vectors_in_blocks(encoder, encoder)
+
+
+def vectors_in_blocks(encoder, name):
+    """Compare atlases that are cut in blocks of different sizes; one head does not exist."""
+    found = []
+    for size in (4, 16, 64):
+        atlas = small(f"memory://{name}{size}.atlas", block=size, missing=[(1, 0)])
+        found.append(ha.features.image(atlas, encoder, sample=100, batch=17)[:])
+        assert np.isnan(found[-1][:, 1, 0]).all() and np.isnan(found[-1]).any(-1).sum() == 40
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-3, atol=1e-4)
+
+
+def test_any_number_of_threads_gives_the_same_bits(tmp_path, monkeypatch):
+    run_in_ways("pooled", [(1, 0), (4, 0)], tmp_path, monkeypatch)
+
+
+def run_in_ways(encoder, ways, folder, monkeypatch):
+    """Compare runs on so many cores and worker processes."""
+    seen = []
+    for number, (cores, workers) in enumerate(ways):
+        monkeypatch.setattr(ha.parallel, "cores", lambda cores=cores: cores)
+        atlas = small(folder / f"{number}.atlas", block=8)
+        threads = torch.get_num_threads()
+        ha.features.image(atlas, encoder, sample=60, batch=13, workers=workers)
+        assert torch.get_num_threads() == threads
+        seen.append(bits(atlas.files.url))
+    assert all(one == seen[0] for one in seen) and len(seen[0]) > 10
+
+
+def test_fitted_encoders_travel_to_workers():
+    maps = np.random.default_rng(0).random((30, 4, 4)).astype(np.float32)
+    for encoder, given in [
+        (baselines.PooledEncoder.fit(maps, {}), (maps, None)),
+        (baselines.StatsEncoder.fit(maps[:, 0], {}), (None, maps[:, 0])),
+    ]:
+        assert np.array_equal(pickle.loads(pickle.dumps(encoder)).encode(*given), encoder.encode(*given))
+
+
+@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize(
+    "lost", ["features.zarr/pooled/features/c/1/0/0/0", "receipts/features/pooled/block-000001.json"]
+)
+def test_lost_or_damaged_blocks_are_made_anew(lost, done, tmp_path):
+    atlas = small(tmp_path / "a.atlas", block=8)
+    ha.features.image(atlas, "pooled", sample=60)
+    whole = bits(tmp_path / "a.atlas")
+    for content in (b"nonsense", None):
+        untouched = (tmp_path / "a.atlas/features.zarr/pooled/features/c/2/0/0/0").stat().st_mtime_ns
+        (tmp_path / "a.atlas" / lost).unlink() if content is None else (tmp_path / "a.atlas" / lost).write_bytes(
+            content
+        )
+        atlas = ha.open(tmp_path / "a.atlas")
+        atlas.header["stages"]["features"]["results"][-1]["done"] = done and not (content is None and "json" in lost)
+        atlas.write_header()
+        ha.features.image(atlas, "pooled", sample=60)
+        assert bits(tmp_path / "a.atlas") == whole
+        assert (tmp_path / "a.atlas/features.zarr/pooled/features/c/2/0/0/0").stat().st_mtime_ns == untouched
+
+
+def test_a_run_that_stops_midway_goes_on(tmp_path, monkeypatch):
+    atlas = small(tmp_path / "a.atlas", block=8)
+    ha.features.image(atlas, "stats")
+    whole, receipt = bits(tmp_path / "a.atlas"), ha.Atlas.write_receipt
+    atlas, calls = small(tmp_path / "b.atlas", block=8), []
+
+    def failing(self, stage, task, *rest):
+        calls.append(task)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        receipt(self, stage, task, *rest)
+
+    monkeypatch.setattr(ha.Atlas, "write_receipt", failing)
+    with pytest.raises(KeyboardInterrupt):
+        ha.features.image(atlas, "stats")
+    monkeypatch.undo()
+    assert "stats" not in ha.open(tmp_path / "b.atlas").results("features")
+    ha.features.image(str(tmp_path / "b.atlas"), "stats")
+    assert bits(tmp_path / "b.atlas") == whole
+
+
+def test_stats_read_no_maps(tmp_path):
+    atlas = small(tmp_path / "a.atlas")
+    atlas.forget("collect.zarr/pooled")
+    assert ha.features.image(atlas, "stats").shape == (40, 2, 3, len(STATS))
+    atlas = ha.open(tmp_path / "a.atlas")
+    with pytest.raises(StoreError, match=r"has no pooled. Run `headatlas collect"):
+        ha.features.image(atlas, "pooled")
+
+
+# encoders of one's own
+
+
+@dataclass
+class Corner:
+    """The first weights of a map and its first statistic."""
+
+    width: int = 3
+    factor: float = 1.0
+    broken: tuple[int, ...] = ()
+    extra: object = None
+    calls: list = field(default_factory=list)
+
+    def recipe(self):
+        return {"encoder": "corner", "factor": self.factor, "tuple": (1, 2)}
+
+    def encode(self, pooled, stats):
+        self.calls.append(len(pooled))
+        found = np.concatenate([pooled[:, 0, :2], stats[:, :1]], 1).astype(np.float32) * self.factor
+        found[[n for n in self.broken if n < len(found)]] = np.inf
+        return found
+
+
+def test_an_object_can_be_the_encoder(tmp_path):
+    atlas = small(tmp_path / "a.atlas", block=16)
+    corner = Corner()
+    found = ha.features.image(atlas, corner, batch=50)
+    expected = np.concatenate([atlas.read("pooled")[..., 0, :2], atlas.read("stats")[..., :1]], -1)
+    assert np.array_equal(found[:], expected.astype(np.float16))
+    assert sorted(corner.calls) == sorted([50, 46, 50, 46, 48])
+    ha.features.image(atlas, corner, batch=50)  # the same recipe: nothing is done
+    assert len(corner.calls) == 5 and list(atlas.results("features")) == ["planted", "corner"]
+
+
+@pytest.mark.parametrize(
+    ("encoder", "message"),
+    [
+        (Corner(broken=(7,)), r"Corner makes a vector that is not a number, or infinite of example 1, L0·H1\. Look at"),
+        (Corner(factor=1e9), r"beyond float16 of example 0, L0·H0"),
+        (Corner(width=4), r"gives \(.*3\) for .* maps; its width says 4"),
+    ],
+)
+def test_vectors_that_cannot_be_kept_name_their_map(encoder, message, tmp_path):
+    atlas = small(tmp_path / "a.atlas")
+    with pytest.raises(ModelError, match=message):
+        block.encode(encoder, atlas.read("pooled"), atlas.read("stats"), batch=10**6)
+
+
+def test_the_example_in_a_message_counts_from_the_first_block(tmp_path):
+    maps = np.full((2, 1, 2, 4, 4), 0.25)
+    maps[1, 0, 1, 2, 3] = np.nan  # part of a map: the head exists
+    encoder = baselines.PooledEncoder.fit(maps[0, 0], {})
+    with pytest.raises(ModelError, match=r"example 33, L0·H1"):
+        block.encode(encoder, maps, None, 8, first=32)
+
+
+# networks of ours
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """A file of ours with random weights."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network.save(network.AttentionNet(hidden=16, depth=1, inner=12, width=10), tmp_path / "mine.safetensors", {})
+    return tmp_path / "mine.safetensors"
+
+
+def test_a_file_of_ours_is_an_encoder(trained, real):
+    found = ha.features.image(real, str(trained))[:].astype(np.float64)
+    net = network.load(trained)
+    for place in [(0, 0, 0), (3, 1, 5), (11, 5, 11)]:
+        with torch.no_grad():
+            expected = net(network.images(real.read("pooled")[place][None]))[0].numpy()
+        np.testing.assert_allclose(found[place], expected, rtol=2e-3, atol=1e-3)
+    facts = results.facts(real, "features", "mine")
+    assert facts["width"] == 10 and facts["encoder"]["sha256"] == hashlib.sha256(trained.read_bytes()).hexdigest()
+    assert "10 numbers a map" in str(real)
+
+
+def test_the_packaged_network_is_what_is_used_without_a_name(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(network, "PACKAGED", trained)
+    atlas = small(tmp_path / "a.atlas", missing=[(0, 2)])
+    found = ha.features.image(atlas)[:]
+    assert atlas.latest("features") == "attention-ssl"
+    assert np.isnan(found[:, 0, 2]).all() and np.isfinite(np.delete(found[:, 0], 2, 1)).all()
+
+
+def test_a_worker_with_another_file_stops(trained):
+    travelled = pickle.dumps(TrainedEncoder.open(str(trained), "mine"))
+    maps = np.full((1, 8, 8), 1 / 8, np.float32)
+    assert pickle.loads(travelled).encode(maps, None).shape == (1, 10)
+    network.save(network.AttentionNet(hidden=16, depth=1, inner=12, width=10), trained, {"other": 1})
+    sys.modules[TrainedEncoder.__module__]._open.cache_clear()  # as a new process
+    with pytest.raises(ModelError, match=r"mine\.safetensors is another file on this worker"):
+        pickle.loads(travelled).encode(maps, None)
+
+
+# mistakes
+
+
+def test_mistakes_are_named(tmp_path):
+    atlas = small(tmp_path / "a.atlas")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "torch.safetensors").write_bytes(b"PK\x03\x04 no weights")
+    cases = [
+        (
+            "poold",
+            {},
+            OptionError,
+            r"no encoder is called 'poold'. Choose attention-ssl, pooled, stats, a .safetensors",
+        ),
+        ("gone.safetensors", {}, OptionError, r"there is no file gone.safetensors. Choose"),
+        (str(tmp_path / "torch.safetensors"), {}, ModelError, r"torch.safetensors cannot be read as safetensors"),
+        (str(tmp_path / "empty"), {}, ModelError, r"a folder without config.json"),
+        (str(packaged.folder()), {}, ModelError, r"does not read images"),
+        (object(), {}, OptionError, r"object is no encoder: it needs width, recipe\(\)"),
+        ("stats", {"preprocess": "capstone"}, OptionError, r"capstone is for vision models only"),
+        ("stats", {"preprocess": "raw"}, OptionError, r"preprocess 'raw': choose default or capstone"),
+        ("stats", {"batch": 0}, OptionError, r"at least 1"),
+        ("stats", {"sample": 0}, OptionError, r"at least 1"),
+        ("stats", {"name": "a/b"}, OptionError, r"use letters, digits"),
+        (Corner(extra=lambda: 0), {"workers": 1}, OptionError, r"cannot be sent to workers"),
+    ]
+    for encoder, options, kind, message in cases:
+        with pytest.raises(kind, match=message):
+            ha.features.image(atlas, encoder, **options)
+
+
+def test_an_unfinished_collection_is_refused(tmp_path):
+    atlas = small(tmp_path / "a.atlas")
+    atlas.header["stages"]["collect"]["done"] = False
+    atlas.write_header()
+    with pytest.raises(StoreError, match="is not complete"):
+        ha.features.image(str(tmp_path / "a.atlas"), "stats")

@@ -1,0 +1,294 @@
+"""The numbers under correlate against slow or independent ones, and the rules for names."""
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+from scipy.spatial.distance import jensenshannon
+from sklearn.metrics import adjusted_mutual_info_score
+
+from headatlas.stages.correlate import counts, factors, shuffle
+from headatlas.stages.correlate.contrasts import _sources
+from headatlas.stages.correlate.dataset_columns import Column, units
+from headatlas.stages.correlate.effect import Draws, adjusted_information, bound, cliffs_delta, corrected, table_v
+from headatlas.stages.correlate.heads import related, shares, similarity
+from headatlas.stages.correlate.home import layers_of
+from headatlas.stages.correlate.locality import locality
+from headatlas.stages.correlate.names import Evidence, names, phrases
+
+
+def labels_of(examples=30, slots=(3, 4), kinds=4, seed=0, missing=0.1):
+    """Labels (example, layer, head) in which examples have strong preferences and heads none."""
+    dice = np.random.default_rng(seed)
+    taste = dice.dirichlet(np.full(kinds, 0.5), examples)
+    found = np.array([dice.choice(kinds, slots, p=one) for one in taste])
+    found[dice.random(found.shape) < missing] = -2
+    return found
+
+
+def test_counts_and_associations_against_slow_ones():
+    labels = labels_of()
+    labels[0, 0, 0] = -1
+    maps = counts.coded(labels)
+    assert maps.clusters.tolist() == [0, 1, 2, 3, -1]
+    heads, examples = maps.heads(), maps.examples()
+    for slot in range(12):
+        for code, cluster in enumerate(maps.clusters):
+            assert heads[slot, code] == (labels[:, maps.layer[slot], maps.head[slot]] == cluster).sum()
+    for e in range(30):
+        assert examples[e].tolist() == [(labels[e] == cluster).sum() for cluster in maps.clusters]
+    there = labels != -2
+    own = np.broadcast_to(np.arange(12).reshape(3, 4), labels.shape)[there]
+    assert adjusted_information(heads) == pytest.approx(adjusted_mutual_info_score(own, labels[there]), abs=1e-9)
+    n, (r, c) = heads.sum(), heads.shape
+    phi2 = scipy_stats.contingency.association(heads, method="cramer") ** 2 * min(r - 1, c - 1)
+    better = max(0, phi2 - (r - 1) * (c - 1) / (n - 1))
+    sizes = [size - (size - 1) ** 2 / (n - 1) for size in (r, c)]
+    assert table_v(heads) == pytest.approx(np.sqrt(better / (min(sizes) - 1)))
+    assert table_v(np.diag([20, 30, 10])) == pytest.approx(1)
+    assert np.isnan(table_v(np.ones((1, 4), int)))
+
+
+def test_null_of_heads_and_layers_is_the_simulated_one():
+    maps = counts.coded(labels_of(examples=20))
+    tables = np.array([shuffle.within_rows(maps.codes, maps.kinds, 1, n) for n in range(20_000)])
+    assert (tables.sum((1, 2)) == (maps.codes >= 0).sum()).all()
+    both = [(tables, counts.null_heads(maps.codes, maps.kinds))]
+    both += [(maps.by_layer(tables), counts.null_layers(maps.codes, maps.kinds, maps.layer))]
+    for found, (mean, variance) in both:
+        error = np.sqrt(variance / len(found))
+        assert (np.abs(found.mean(0) - mean) < 4.5 * error + 1e-9).all()
+        assert np.allclose(found.var(0), variance, rtol=0.08, atol=1e-3)
+
+
+def test_null_of_a_column_is_the_simulated_one():
+    dice = np.random.default_rng(3)
+    maps = counts.coded(labels_of(examples=40), np.repeat(np.arange(25), dice.permutation([1] * 15 + [2, 3] * 5))[:40])
+    group = maps.group
+    value = dice.integers(0, 3, group.max() + 1)[group]
+    unit = units(value, group)
+    assert not unit.kept
+    table = maps.examples()
+    lay = (unit.members, unit.starts, unit.strata, unit.kept)
+    found = np.array([shuffle.values_over_groups(table, value, *lay, 3, 5, n) for n in range(20_000)])
+    away = found - found.sum(2, keepdims=True) * table.sum(0) / table.sum()
+    variance, _ = factors.null_column(table, value, unit, 3)
+    assert np.allclose(away.mean(0), 0, atol=4.5 * np.sqrt(variance.max() / 20_000))
+    assert np.allclose(away.var(0), variance, rtol=0.08)
+
+
+def test_values_that_differ_within_a_text_move_with_it():
+    group = np.array([0, 0, 1, 2, 2, 3])
+    value = np.array([0, 1, 0, 1, 1, 2])
+    unit = units(value, group)
+    assert unit.kept
+    counted = np.eye(6, dtype=np.int64)  # one map an example: the table shows which value each example got
+    seen = set()
+    for n in range(200):
+        table = shuffle.values_over_groups(counted, value, *(unit.members, unit.starts, unit.strata, True), 3, 0, n)
+        seen.add(tuple(table.argmax(0)))
+    assert seen == {(a, b, c, d, e, f) for a, b, d, e in ((0, 1, 1, 1), (1, 1, 0, 1)) for c, f in ((0, 2), (2, 0))}
+
+
+def run(labels, column=None, permutations=99, seed=0, group=None):
+    """Head and layer or, if a column is given, that one."""
+    maps = counts.coded(labels, group)
+    how = (permutations, seed, Draws(int(maps.group.max()) + 1, 0, 0), lambda _: None)
+    if column is not None:
+        return factors.of_column(column, maps, maps.examples(), *how)
+    return {one.name: one for one in factors.heads_and_layers(maps, *how)}
+
+
+def uniform(p, permutations, seed=0):
+    """Kolmogorov and Smirnov, the steps of 1 / (1 + B) filled at random."""
+    spread = np.array(p) - np.random.default_rng(seed).random(len(p)) / (1 + permutations)
+    return scipy_stats.kstest(spread, "uniform").pvalue
+
+
+def test_without_an_effect_p_is_uniform_though_examples_differ():
+    """Examples have strong tastes, heads and the column none; windows of one text share taste and column value."""
+    head, layer, column, naive = [], [], [], []
+    survived = {"head": [], "column": []}
+    for seed in range(200):
+        dice = np.random.default_rng([seed, 9])
+        group = np.repeat(np.arange(20), dice.permutation([1] * 14 + [2] * 3 + [4] * 3))
+        labels = labels_of(20, seed=seed)[group]
+        again = dice.random(labels.shape) < 0.3
+        labels[again] = dice.permutation(labels[again])
+        values = Column("column", dice.integers(0, 2, 20)[group], ("a", "b"))
+        found = run(labels, values, seed=seed, group=group)
+        column.append(found.p)
+        naive.append(scipy_stats.chi2_contingency(found.table[:, found.table.sum(0) > 0]).pvalue)
+        survived["column"].append(found.cells["q"] < 0.05)
+        found = run(labels_of(24, seed=1000 + seed), seed=seed)
+        head.append(found["head"].p)
+        layer.append(found["layer"].p)
+        survived["head"].append(found["head"].cells["q"] < 0.05)
+    for p in (head, layer, column):
+        assert uniform(p, 99) > 0.01
+    for found in survived.values():
+        assert np.mean([one.mean() for one in found]) < 0.05
+        assert np.mean([one.any() for one in found]) < 0.1  # the false discovery rate, as all discoveries are false
+    assert np.mean(np.array(naive) < 0.05) > 0.5  # taking maps as independent would cry wolf
+
+
+def test_shuffling_all_maps_at_once_would_fail_with_missing_heads():
+    """A head that is missing where a cluster is common seems to avoid it; within examples it does not."""
+    blocked, free = [], []
+    for seed in range(40):
+        dice = np.random.default_rng(seed)
+        labels = np.where(np.arange(200)[:, None, None] < 100, 0, 1) ^ (dice.random((200, 1, 6)) < 0.2)
+        labels[:100, :, 0] = -2
+        maps = counts.coded(labels)
+        blocked.append(run(labels, permutations=99)["head"].p)
+        free.append(scipy_stats.chi2_contingency(maps.heads()).pvalue)
+    assert uniform(blocked, 99) > 0.01 and np.mean(np.array(free) < 0.05) > 0.5
+
+
+def test_windows_of_a_text_cannot_fake_a_link():
+    """Every text has just one map of each cluster a window; one value has all the long texts."""
+    group = np.concatenate([np.arange(30), np.repeat(np.arange(30, 36), 4)])
+    labels = np.broadcast_to(np.array([[0, 1, 2]]), (len(group), 1, 3))
+    found = run(labels, Column("c", (group >= 30).astype(int), ("short", "long")), group=group)
+    assert found.p == 1 and (found.cells["p"] == 1).all() and np.allclose(found.table, found.cells["expected"])
+
+
+def test_cliffs_delta_against_a_double_loop():
+    dice = np.random.default_rng(0)
+    values = np.round(dice.normal(size=120), 1).astype(np.float32)  # with ties
+    codes, group = dice.integers(0, 3, 120), np.repeat(np.arange(30), 4)
+    values[codes == 2] += 0.7
+    values[:5] = np.nan
+    found = cliffs_delta(values, codes, group, 3, Draws(30, 400, 0))
+    known = ~np.isnan(values)
+    for code in range(3):
+        own, rest = values[known & (codes == code)], values[known & (codes != code)]
+        slow = np.mean([np.sign(a - b) for a in own for b in rest])
+        assert found.delta[code] == pytest.approx(slow)
+        assert found.mean[code] == pytest.approx(own.mean(), rel=1e-5)
+        assert found.rest[code] == pytest.approx(rest.mean(), rel=1e-5)
+    spread = []
+    for weights in Draws(30, 400, 0):
+        picked = np.repeat(np.flatnonzero(known), weights[group[known]])
+        own, rest = values[picked][codes[picked] == 2], values[picked][codes[picked] != 2]
+        spread.append(np.sign(own[:, None] - rest).mean())
+    assert np.allclose([found.low[2], found.high[2]], np.percentile(spread, [2.5, 97.5]), atol=0.03)
+
+
+def test_corrected_p_values_and_bound():
+    p = np.random.default_rng(1).random((7, 9)) ** 3
+    assert np.allclose(corrected(p), scipy_stats.false_discovery_control(p.ravel()).reshape(p.shape))
+    chances = np.random.default_rng(2).random(40) * 0.3
+    sums = (np.random.default_rng(3).random((200_000, 40)) < chances).sum(1)
+    for x in range(25):
+        true = np.mean(np.abs(sums - chances.sum()) >= abs(x - chances.sum()))
+        assert bound(np.array(x), np.array(chances.sum()), np.array(40)) >= min(1, true) * 0.95
+    assert bound(np.array(40), np.array(chances.sum()), np.array(40)) < 1e-20
+
+
+def test_similarity_and_related_heads():
+    table = np.random.default_rng(0).integers(0, 9, (6, 4))
+    table[5] = table[4]
+    profile = shares(table)
+    alike = similarity(profile)
+    for a in range(6):
+        for b in range(6):
+            assert alike[a, b] == pytest.approx(1 - jensenshannon(profile[a], profile[b], base=2), abs=1e-6)
+    equal = np.ones((4, 4))  # all profiles the same: mean statistics decide
+    means = np.array([[0.0], [3.0], [1.0], [10.0]])
+    assert [other for slot, _, other, _ in related(equal, means) if slot == 0] == [2, 1, 3]
+
+
+def test_locality_finds_planted_layers_and_nothing_else():
+    dice = np.random.default_rng(0)
+    layer = np.repeat(np.arange(8), 6)
+    smooth = np.array([[np.exp(-((one / 7 - c / 4) ** 2) * 20) for c in range(5)] for one in range(8)])
+    own = dice.multinomial(100, smooth[layer] / smooth[layer].sum(1, keepdims=True))
+    drawn = dice.multinomial(100, shares(own), (50, 48))
+    same, adjacent = locality(own, layer, 199, 0, drawn)
+    assert same.p == 1 / 200 and adjacent.p <= 0.02
+    assert same.low > 0 and adjacent.low > 0 and same.difference > adjacent.difference > 0
+    same, adjacent = locality(own[np.arange(48).reshape(8, 6)[dice.permutation(8)].ravel()], layer, 199, 1, drawn[:0])
+    assert same.p == 1 / 200 and adjacent.p > 0.02 and np.isnan(same.low)  # layers alike within, but in no order
+    p = np.array([[one.p for one in locality(dice.permutation(own), layer, 99, n, drawn[:0])] for n in range(60)])
+    assert uniform(p[:, 0], 99) > 0.01 and uniform(p[:, 1], 99) > 0.01
+
+
+def test_locality_tries_all_orders_of_few_layers():
+    table = np.repeat(np.array([[9, 1], [5, 5], [1, 9]]), 2, 0)
+    _, adjacent = locality(table, np.repeat([0, 1, 2], 2), 999, 0, np.empty((0, 6, 2)))
+    assert adjacent.permutations == 5 and adjacent.p == pytest.approx(2 / 6)  # 3! orders; the reverse is as good
+    for one in locality(table[:2], np.zeros(2, int), 9, 0, np.empty((0, 2, 2))):
+        assert np.isnan(one.p)
+
+
+def told(**numbers):
+    """Evidence from `name=(mean, rest, delta)`."""
+    known = {"sep": "special:[SEP]", "cls": "special:[CLS]", "two_ahead": "offset+2"}
+    return [Evidence(known.get(name, name), *of, of[2] - 0.01, of[2] + 0.01) for name, of in numbers.items()]
+
+
+def test_rules_for_names():
+    assert phrases(told(punctuation=(0.02, 0.001, 0.9))) == []  # a clear difference, but hardly any mass
+    assert [p.text for p in phrases(told(punctuation=(0.11, 0.03, 0.9)))] == ["punctuation"]
+    assert phrases(told(previous=(0.01, 0.3, -0.9))) == []  # little of something names nothing
+    assert [p.text for p in phrases(told(first=(0.5, 0.1, 0.8), cls=(0.5, 0.1, 0.8)))] == ["[CLS] sink"]
+    assert phrases(told(sep=(0.3, 0.2, 0.4), entropy_relative=(0.97, 0.3, 1.0)))[0].text == "broad"
+    assert phrases(told(sep=(0.6, 0.1, 0.9), largest=(0.6, 0.2, 0.95)))[0].text == "separator sink"
+    assert phrases(told(signed_distance_share=(0.01, -0.2, 0.9))) == []  # higher than the rest, yet not ahead
+    assert phrases([Evidence("special:<mask>", 0.4, 0.1, 0.7, 0.6, 0.8)])[0].text == "<mask> sink"
+    window = told(next=(0.2, 0.02, 0.9), two_ahead=(0.15, 0.02, 0.9), just_after=(0.4, 0.05, 0.95))
+    window += [Evidence(f"offset+{n}", 0.03, 0.01, 0.6, 0, 1) for n in (3, 4)]
+    assert phrases(window)[0].text == "tokens just after"
+    one = told(next=(0.5, 0.02, 0.9), two_ahead=(0.02, 0.02, 0.0), just_after=(0.55, 0.05, 0.97))
+    one += [Evidence(f"offset+{n}", 0.02, 0.01, 0.0, 0, 1) for n in (3, 4)]
+    assert phrases(one)[0].text == "next token"
+
+
+def test_sums_and_differences_of_statistics():
+    found = _sources(["previous", "next", "offset+2", "offset+3", "offset+4", "induction"])
+    assert found["just_after"] == ([1, 2, 3, 4], []) and found["induction_only"] == ([5], [1])
+    assert "just_before" not in found and found["next"] == ([1], [])
+    assert phrases([Evidence("induction", 0.5, 0.1, 0.9, 0.8, 1.0)]) == []  # it may be the next token, no more
+    assert phrases([Evidence("induction_only", 0.5, 0.1, 0.9, 0.8, 1.0)])[0].text == "induction"
+
+
+def test_equal_names_are_told_apart():
+    sink = told(sep=(0.7, 0.1, 0.9))
+    found = names({3: sink + told(distance_share=(0.5, 0.3, 0.5)), 1: sink + told(distance_share=(0.2, 0.3, -0.5)),
+                   0: told(previous=(0.02, 0.02, 0.1)), 7: told(previous=(0.02, 0.02, 0.2))})  # fmt: skip
+    assert [name for name, _ in found.values()] == ["separator sink, far", "separator sink, near", "mixed", "mixed 2"]
+    assert found[0][1].startswith("nothing with a name stands out; most telling of 1 statistic: previous 0.02 against")
+    twice = names({0: sink, 1: sink, 2: sink})
+    assert [name for name, _ in twice.values()] == ["separator sink", "separator sink 2", "separator sink 3"]
+    alone = names({0: [Evidence("previous", 0.5, np.nan, np.nan, np.nan, np.nan)]})
+    assert alone[0] == ("mixed", "no other maps to compare with")
+
+
+def test_home_in_words():
+    labels = np.broadcast_to(np.array([[0, 0], [0, 0], [1, 1], [0, 1]]), (40, 4, 2))
+    layer = run(labels)["layer"]
+    assert layers_of(layer, 0) == "0–1" and layers_of(layer, 1) == "2–3"  # 1 of 2 where 3 of 8 are expected
+    even = np.broadcast_to(np.array([[0, 1]] * 4), (40, 4, 2))
+    assert layers_of(run(even)["layer"], 0) == "spread"
+
+
+def test_attention_on_both_sides_is_called_neighbours_and_on_one_side_after_that_side():
+    def window(before, after):
+        parts = {"previous": before, "next": after, "offset-2": before, "offset+2": after, "self": 0.05}
+        sums = {"just_before": 2 * before, "just_after": 2 * after, "around": 2 * before + 2 * after + 0.05}
+        return [Evidence(name, mean, mean / 3, 0.8, 0.7, 0.9) for name, mean in (parts | sums).items()]
+
+    assert names({0: window(0.1, 0.12)})[0][0] == "neighbours"
+    assert names({0: window(0.3, 0.02)})[0][0] == "tokens just before"
+    assert names({0: window(0.02, 0.3)})[0][0] == "tokens just after"
+
+
+def test_two_names_never_differ_in_the_order_of_phrases_alone():
+    sink, far = "special:[CLS]", "distance_share"
+    one = [Evidence(sink, 0.5, 0.2, 0.6, 0.5, 0.7), Evidence(far, 0.4, 0.3, 0.95, 0.9, 1)]
+    two = [Evidence(sink, 0.6, 0.2, 0.9, 0.8, 1), Evidence(far, 0.4, 0.3, 0.5, 0.4, 0.6)]
+    third = [Evidence(sink, 0.6, 0.2, 0.9, 0.8, 1), Evidence(far, 0.3, 0.3, 0, -0.1, 0.1)]
+    fourth = [Evidence(sink, 0.1, 0.2, 0, -0.1, 0.1), Evidence(far, 0.4, 0.3, 0.95, 0.9, 1)]
+    found = [name for name, _ in names({0: one, 1: two, 2: third, 3: fourth}).values()]
+    without_order = {frozenset(name.split(", ")) for name in found}
+    assert len(without_order) == 4, found

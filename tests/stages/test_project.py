@@ -1,0 +1,210 @@
+"""Projections: trust against scikit-learn, the sample, the same result again, and what lies in the atlas."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.manifold import trustworthiness
+
+from headatlas import project
+from headatlas.atlas import results
+from headatlas.atlas.store import Atlas
+from headatlas.errors import DataError, OptionError, StoreError
+from headatlas.stages.project import trust_of_placed, trust_per_point
+from headatlas.stages.project.methods import Tsne, reduction
+from headatlas.stages.project.sample import draw
+from support.planted import drawn, planted
+
+
+def preference(layers=2, heads=3):
+    chosen = np.full((layers, heads, 5), 0.02)
+    for layer in range(layers):
+        for head in range(heads):
+            chosen[layer, head, (layer * heads + head) % 5] = 1
+    return chosen
+
+
+@pytest.fixture
+def atlas(folder):
+    return planted(folder / "a.atlas", drawn(preference(), 40), missing=[(1, 2)])
+
+
+def points(count, width, seed=0):
+    return np.random.default_rng(seed).normal(size=(count, width))
+
+
+def slow_trust(high, low, k):
+    """By the definition, a point at a time."""
+    n, found = len(high), []
+    for i in range(n):
+        far, near = np.linalg.norm(high - high[i], axis=1), np.linalg.norm(low - low[i], axis=1)
+        order = [j for j in np.argsort(far) if j != i]
+        rank = {j: place + 1 for place, j in enumerate(order)}
+        seen = [j for j in np.argsort(near) if j != i][:k]
+        found.append(1 - 2 / (k * (2 * n - 3 * k - 1)) * sum(max(0, rank[j] - k) for j in seen))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("k", [1, 5, 15])
+def test_trust_is_that_of_scikit_learn_and_of_the_definition(k, monkeypatch):
+    monkeypatch.setattr("headatlas.stages.project.trust.CHUNK", 1000)  # several chunks
+    high, low = points(90, 6), points(90, 2, seed=1)
+    low[:50] = high[:50, :2]
+    trust = trust_per_point(high, low, k)
+    assert trust.mean() == pytest.approx(trustworthiness(high, low, n_neighbors=k), abs=1e-6)
+    assert trust == pytest.approx(slow_trust(high, low, k), abs=1e-5)
+    assert trust[:50].mean() > trust[50:].mean()
+
+
+def test_trust_of_a_placed_point_is_that_of_a_sample_with_it_inside():
+    high, low = points(60, 5), points(60, 2, seed=1)
+    new_high, new_low = points(4, 5, 9), points(4, 2, 8)
+    placed = trust_of_placed(new_high, new_low, high, low, 15)
+    for n in range(4):
+        inside = trust_per_point(np.vstack([high, new_high[[n]]]), np.vstack([low, new_low[[n]]]), 15)[-1]
+        assert placed[n] == pytest.approx(inside, abs=1e-6)
+
+
+def test_the_sample_has_as_many_maps_of_every_head_and_depends_on_the_seed_alone():
+    heads = np.array([[True, True, True], [True, True, False]])
+    numbers = draw(50, heads, 52, seed=3)
+    counts = np.bincount(numbers % 6, minlength=6)
+    assert counts[5] == 0 and set(counts[:5]) == {10, 11} and counts.sum() == 52
+    assert (numbers == draw(50, heads, 52, seed=3)).all() and (np.diff(numbers) > 0).all()
+    assert not (numbers == draw(50, heads, 52, seed=4)).all()
+    assert (draw(50, heads, 10**9, seed=0) == np.flatnonzero(np.tile(heads.ravel(), 50))).all()
+
+
+def test_components_are_those_of_scikit_learn():
+    values = points(80, 10) * np.arange(1, 11)
+    reduce, own = reduction(values, 3), PCA(3, svd_solver="full").fit(values)
+    assert np.abs(reduce(values)) == pytest.approx(np.abs(own.transform(values)), abs=1e-3)
+    assert reduce.shares == pytest.approx(own.explained_variance_ratio_)
+    wide = reduction(points(12, 300))  # more features than maps
+    assert wide.axes.shape == (300, 12)
+
+
+def test_pca_draws_every_map_and_judges_it(atlas):
+    positions = project.pca(atlas)
+    assert positions.shape == (40, 2, 3, 2) and positions.dtype == np.float32
+    trust = atlas.read("trust", of="pca")
+    missing = np.zeros((2, 3), bool)
+    missing[1, 2] = True
+    assert (np.isnan(positions).any(-1) == missing).all() and (np.isnan(trust) == missing).all()
+    features = atlas.read("features").astype(np.float64)[:, ~missing].reshape(-1, 6)
+    own = PCA(2).fit(features)
+    assert np.abs(positions[:, ~missing].reshape(-1, 2)) == pytest.approx(np.abs(own.transform(features)), abs=1e-2)
+    facts = results.facts(atlas, "project", "pca")
+    assert facts["variance"] == pytest.approx(own.explained_variance_ratio_, abs=1e-3)
+    low = positions[:, ~missing].reshape(-1, 2)
+    assert facts["trustworthiness"] == pytest.approx(trustworthiness(features, low, n_neighbors=15), abs=1e-3)
+    assert facts["continuity"] == pytest.approx(trustworthiness(low, features, n_neighbors=15), abs=1e-3)
+    assert facts["sample"] == 200 and "trustworthiness" in str(atlas)
+
+
+def test_the_rest_is_placed_and_blocks_do_not_matter(folder):
+    patterns = drawn(preference(), 40)
+    one = planted(folder / "one.atlas", patterns, block=16)
+    two = planted(folder / "two.atlas", patterns, block=8)
+    a, b = project.pca(one, sample=60), project.pca(two, sample=60)
+    assert a == pytest.approx(b, abs=1e-4)
+    assert one.read("trust") == pytest.approx(two.read("trust"), abs=1e-4)
+    facts = results.facts(one, "project", "pca")
+    assert facts["sample"] == 60 and 0.5 < facts["placed_trustworthiness"] <= 1
+    assert np.isfinite(a).all()
+
+
+@pytest.fixture
+def pieces(atlas, monkeypatch):
+    """Several pieces of work, and what they come to here, in threads."""
+    monkeypatch.setattr("headatlas.stages.project.placing.TOGETHER", 1)
+    return outcome(atlas, "here")
+
+
+def outcome(atlas, name, **options):
+    project.pca(atlas, sample=60, name=name, **options)
+    facts = results.facts(atlas, "project", name)
+    return [atlas.read(array, of=name).tobytes() for array in ("position", "trust")], facts
+
+
+def test_processes_change_nothing(atlas, pieces):
+    assert outcome(atlas, "there", workers=2) == pieces
+
+
+def test_a_dask_cluster_gives_the_same_bits(atlas, pieces):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as workers:
+        assert outcome(atlas, "there", scheduler=workers.scheduler_address) == pieces
+
+
+def test_umap_keeps_patterns_apart_and_is_the_same_again(atlas):
+    first = project.umap(atlas, sample=120)
+    again = project.umap(atlas, sample=120, name="again")
+    other = project.umap(atlas, sample=120, name="other", seed=1)
+    assert first.tobytes() == again.tobytes() and first.tobytes() != other.tobytes()
+    trust, missing = atlas.read("trust", of="umap"), np.zeros(first.shape[:3], bool)
+    missing[:, 1, 2] = True
+    assert (np.isnan(first).any(-1) == missing).all() and (np.isnan(trust) == missing).all()
+    assert (trust[~missing] >= 0).all() and (trust[~missing] <= 1).all()
+    facts = results.facts(atlas, "project", "umap")
+    assert facts["sample"] == 120 and facts["trustworthiness"] > 0.85 and facts["placed_trustworthiness"] > 0.85
+    high, low = atlas.read("features")[~missing].astype(float), first[~missing]  # the placed ones too, by scikit-learn
+    assert trustworthiness(high, low, n_neighbors=15) > 0.85
+
+
+def test_tsne_keeps_patterns_apart_and_is_the_same_again(atlas):
+    first = project.tsne(atlas, sample=120, perplexity=10)
+    again = project.tsne(atlas, sample=120, perplexity=10, name="again")
+    other = project.tsne(atlas, sample=120, perplexity=10, name="other", seed=1)
+    assert (np.nan_to_num(first) == np.nan_to_num(again)).all()
+    assert not (np.nan_to_num(first) == np.nan_to_num(other)).all()
+    facts = results.facts(atlas, "project", "tsne")
+    assert facts["trustworthiness"] > 0.85 and facts["placed_trustworthiness"] > 0.85
+
+
+def test_tsne_places_a_map_of_the_sample_where_it_is():
+    vectors = (points(5, 8) * 8).repeat(30, 0).astype(np.float32) + points(150, 8, 1).astype(np.float32)
+    method = Tsne(10, 0)
+    fitted = method.fit(vectors)
+    placed = method.place(vectors[::3])
+    assert np.median(np.linalg.norm(placed - fitted[::3], axis=1)) < 0.1 * np.ptp(fitted)
+
+
+def test_a_finished_projection_is_left_alone_and_a_half_written_one_is_redone(atlas):
+    whole = project.pca(atlas)
+    file = atlas.files.path("project.zarr/pca/position/c/0/0/0/0")
+    before = atlas.files.digest("project.zarr/pca/position/c/0/0/0/0")
+    project.pca(Atlas.open(atlas.files.url))
+    with atlas.files.system.open(file, "wb") as broken:
+        broken.write(b"torn")
+    again = project.pca(Atlas.open(atlas.files.url))
+    assert (np.nan_to_num(again) == np.nan_to_num(whole)).all()
+    assert atlas.files.digest("project.zarr/pca/position/c/0/0/0/0") == before
+    entry = atlas.header["stages"]["project"]["results"][0]
+    entry["done"] = False
+    atlas.write_header()
+    assert "pca" not in Atlas.open(atlas.files.url).results("project")
+    assert (np.nan_to_num(project.pca(Atlas.open(atlas.files.url))) == np.nan_to_num(whole)).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda a: project.pca(a, of="nobody"), StoreError, "no features result called 'nobody'"),
+        (lambda a: project.pca(a, sample=2), OptionError, "--sample"),
+        (lambda a: project.umap(a, neighbours=1), OptionError, "--neighbours 1"),
+        (lambda a: project.tsne(a, perplexity=90), OptionError, "--perplexity 90"),
+        (lambda a: project.pca(a, name="../x"), OptionError, "--name"),
+    ],
+)
+def test_mistakes_are_explained_in_a_line(atlas, call, error, words):
+    with pytest.raises(error, match=words) as told:
+        call(atlas)
+    assert "\n" not in str(told.value)
+
+
+def test_too_few_maps(folder):
+    few = planted(folder / "few.atlas", np.zeros((1, 1, 2), int))
+    with pytest.raises(DataError, match="at least 4 maps, and there are 2"):
+        project.pca(few)

@@ -1,0 +1,1 @@
+"""What tests share: planted data, small models, slow reference computations, servers and browsers."""

@@ -1,0 +1,186 @@
+"""The page in a real browser: atlases to look at, servers for them, and a guard that lets no error pass."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image, ImageDraw
+from transformers import T5Config, T5Model, ViTConfig, ViTImageProcessorPil, ViTModel
+
+import headatlas as ha
+from headatlas.cli.run import chain
+from headatlas.web.export import export
+from support.browser import FLAGS, chromium, launched
+from support.families import VOCABULARY
+
+SHIFTS = """window.shifts_ = 0; new PerformanceObserver(list => list.getEntries().forEach(one => {
+  if (!one.hadRecentInput) window.shifts_ += one.value; })).observe({ type: "layout-shift", buffered: true });"""
+NASTY = [
+    "<img src=x onerror=alert(1)><script>alert(2)</script> & <b>bold</b>",
+    "שלום עולם, this goes مرحبا both ways",
+    "🙂🙃 emoji 👩‍👩‍👧 and a very long word " + "a" * 10_000,
+    "\"; drop table heads; -- ' {{7*7}} ${7*7}",
+]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """The system's Chromium."""
+    if chromium() is None:
+        assert not os.environ.get("CI"), "tests of the page need Chromium"
+        pytest.skip("NO BROWSER: the page is not tested. Install chromium, or name one in HEADATLAS_BROWSER")
+    with launched() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def blind(browser: Any) -> Iterator[Any]:
+    """A browser that cannot draw with WebGL."""
+    flags = [*FLAGS, "--disable-gpu", "--disable-3d-apis"]
+    running = browser.browser_type.launch(executable_path=chromium(), args=flags)
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
+    """What `headatlas demo` makes; HEADATLAS_DEMO names one that is there already."""
+    if given := os.environ.get("HEADATLAS_DEMO"):
+        return ha.open(given)
+    atlas = ha.collect.maps("packaged", "sample", tmp_path_factory.mktemp("demo") / "demo.atlas")
+    chain(atlas, "attention-ssl", ["kmeans"], "tsne")
+    return atlas
+
+
+def draw_pictures(folder: Path, number: int) -> Path:
+    """Discs and bars of several colours on paper of several greys, half of each kind in a folder of its own."""
+    for n in range(number):
+        image = Image.new("RGB", (96, 72), (200 - 9 * (n % 8), 205, 210))
+        pen = ImageDraw.Draw(image)
+        kind = "discs" if n % 2 else "bars"
+        if n % 2:
+            pen.ellipse((10 + 3 * n % 40, 12, 42 + 3 * n % 40, 44), fill=(180, 60 + 9 * n % 90, 50))
+        else:
+            pen.rectangle((8, 14 + 2 * n % 30, 88, 26 + 2 * n % 30), fill=(40, 80, 120 + 7 * n % 90))
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+        image.save(folder / kind / f"{n:02}.png")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def images(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
+    """A small untrained vision transformer on pictures of discs and bars, every stage."""
+    home = tmp_path_factory.mktemp("images")
+    size = {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        ViTModel(ViTConfig(**size, image_size=48, patch_size=8, initializer_range=0.3)).save_pretrained(home / "vit")
+    ViTImageProcessorPil(size={"height": 48, "width": 48}).save_pretrained(home / "vit")
+    pictures = draw_pictures(home / "pictures", 24)
+    atlas = ha.collect.maps(str(home / "vit"), f"images:{pictures}", home / "images.atlas")
+    finish(atlas)
+    return atlas
+
+
+@pytest.fixture(scope="session")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
+    """A small untrained encoder-decoder on texts that would break a careless page."""
+    home = tmp_path_factory.mktemp("pairs")
+    size = {"d_model": 24, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 3, "vocab_size": VOCABULARY}
+    with torch.random.fork_rng():
+        torch.manual_seed(4)
+        T5Model(T5Config(**size, decoder_start_token_id=0)).save_pretrained(home / "t5")
+    from conftest import word_tokenizer  # which imports these fixtures
+
+    word_tokenizer().save_pretrained(home / "t5")
+    texts = [*NASTY, *(example.text for example in ha.data.load("sample", limit=8))]
+    atlas = ha.collect.maps(str(home / "t5"), ha.data.load(texts), home / "pairs.atlas", max_tokens=48)
+    finish(atlas)
+    return atlas
+
+
+def finish(atlas: ha.Atlas) -> None:
+    """The stages after collect, quickly."""
+    ha.features.image(atlas, "pooled")
+    ha.cluster.kmeans(atlas, k=4)
+    ha.correlate.clusters(atlas)
+    ha.project.pca(atlas)
+
+
+@contextmanager
+def file_server(folder: Path) -> Iterator[str]:
+    """A plain server of files on this machine."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def looking(
+    browser: Any, *, theme: str = "light", size: tuple[int, int] = (1280, 800), **options: Any
+) -> Iterator[Any]:
+    """A page on which any error of the console, any exception and any request that fails makes the test fail."""
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]}, color_scheme=theme, accept_downloads=True, **options
+    )
+    context.add_init_script(SHIFTS)  # how much of the page has moved by itself
+    page, wrong = context.new_page(), []
+    page.set_default_timeout(20_000)
+    page.on("console", lambda said: noise(said) or wrong.append(said.text))
+    page.on("pageerror", lambda error: wrong.append(f"exception: {error}"))
+    page.on("requestfailed", lambda ask: "ABORTED" in (ask.failure or "") or wrong.append(f"{ask.url}: {ask.failure}"))
+    page.on("response", lambda answer: answer.status < 400 or wrong.append(f"{answer.status} {answer.url}"))
+    page.allowed = wrong  # a test that provokes an error takes it out again
+    try:
+        yield page
+        assert not wrong, wrong
+    finally:
+        context.close()
+
+
+def noise(said: Any) -> bool:
+    """Remarks of the software renderer, and everything that is neither an error nor a warning."""
+    return said.type not in ("error", "warning") or "GPU stall" in said.text or "swiftshader" in said.text.lower()
+
+
+@pytest.fixture(scope="session")
+def live(demo: ha.Atlas) -> Iterator[str]:
+    """The demo, served."""
+    shown = ha.web.open(demo)
+    yield shown.url
+    shown.close()
+
+
+@pytest.fixture(scope="session")
+def exported(demo: ha.Atlas, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The demo as files, in a folder of its own on a plain file server."""
+    folder = tmp_path_factory.mktemp("export") / "site"
+    export(demo, folder, full=3)
+    with file_server(folder.parent) as url:
+        yield f"{url}site/"
+
+
+@pytest.fixture(params=["live light", "live dark", "exported dark"])
+def place(request: pytest.FixtureRequest) -> tuple[str, str, bool]:
+    """Where the page is, and how it looks."""
+    kind, theme = request.param.split()
+    return request.getfixturevalue("live" if kind == "live" else "exported"), theme, kind == "live"

@@ -1,0 +1,95 @@
+"""Atlases for the tests of the server, made once, and a client that talks to it."""
+
+import atexit
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from starlette.testclient import TestClient
+
+import headatlas as ha
+from headatlas import cluster, correlate, project
+from headatlas.web.server.app import create
+from support.planted import drawn, planted
+
+EXAMPLES, LAYERS, HEADS = 40, 3, 4
+GONE = (2, 3)  # a head that does not exist
+TEXTS = [
+    "The cat sat on the mat, and then it slept.",
+    "Who rang?",
+    "<script>alert(1)</script> & more.",
+    "One. Two, three.",
+]
+NASTY = "</script><img src=x onerror=alert(1)>\u202e \U0001f600"
+
+
+@cache
+def folder():
+    """A place for atlases that lasts as long as the tests."""
+    made = Path(tempfile.mkdtemp(prefix="headatlas-web-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
+@cache
+def bare():
+    """Planted maps, no stage after features."""
+    preference = np.full((LAYERS, HEADS, 5), 0.02)
+    for layer, head in np.ndindex(LAYERS, HEADS):
+        preference[layer, head, (layer * HEADS + head) % 5] = 1
+    columns = {
+        "topic": ["sea", "hill", NASTY, None] * (EXAMPLES // 4),
+        "score": np.where(np.arange(EXAMPLES) % 7 == 3, np.nan, np.linspace(-2, 5, EXAMPLES)),
+        "flag": [number % 3 == 0 for number in range(EXAMPLES)],
+        "a strange/name": [f"v{number % 2}" for number in range(EXAMPLES)],
+        "many": [f"value {number}" for number in range(EXAMPLES)],
+        "parts": [["a", str(number)] for number in range(EXAMPLES)],
+    }
+    return planted(folder() / "bare.atlas", drawn(preference, EXAMPLES), missing=[GONE], columns=columns, block=8)
+
+
+@cache
+def full():
+    """All stages: a clustering that is correlated, one with noise that is not, one of heads, and a projection."""
+    shutil.copytree(folder() / "bare.atlas" if bare() else "", folder() / "full.atlas")
+    atlas = ha.open(folder() / "full.atlas")
+    cluster.dbscan(atlas, eps=0.5, min_samples=4, name="loose.one")
+    cluster.kmeans(atlas, k=3, level="heads", name="heads")
+    cluster.kmeans(atlas, k=5)
+    correlate.clusters(atlas, of="kmeans", permutations=19, exemplars=3)
+    project.pca(atlas)
+    return ha.open(folder() / "full.atlas")
+
+
+@cache
+def real():
+    """What the packaged model does on a few texts."""
+    return ha.collect.maps("packaged", TEXTS, folder() / "real.atlas", resolution=8)
+
+
+def client(atlas, **options):
+    """A client of a server for an atlas; errors of the server are answers, not exceptions."""
+    options = {"static": None} | options
+    return TestClient(create(atlas, **options), base_url="http://127.0.0.1", raise_server_exceptions=False)
+
+
+def words(answer):
+    """A buffer as numbers."""
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "application/octet-stream"
+    return np.frombuffer(answer.content, "<u2")
+
+
+def attention(answer):
+    """A buffer of attention as weights."""
+    return (words(answer) / 65535) ** 2
+
+
+def error(answer, status):
+    """The error in an answer of the one shape."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/json"
+    assert set(answer.json()) == {"error"} and answer.json()["error"]["status"] == status
+    return answer.json()["error"]

@@ -1,0 +1,166 @@
+"""The build: the page is made from its source, the schema from ours, nothing twice, and packages are whole."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import pytest
+
+from conftest import ROOT
+
+# what a build environment has, beside Python itself
+PRESENT = {"fastapi", "pydantic", "starlette", "headatlas"}
+FOREIGN = (
+    "numpy",
+    "zarr",
+    "torch",
+    "pyarrow",
+    "transformers",
+    "fsspec",
+    "matplotlib",
+    "sklearn",
+    "typer",
+    "rich",
+    "uvicorn",
+)
+
+BUILD_JS = """
+const fs = require("fs");
+const schema = JSON.parse(fs.readFileSync("openapi.json", "utf8"));
+fs.mkdirSync("../src/headatlas/web/static/assets", { recursive: true });
+fs.writeFileSync("../src/headatlas/web/static/index.html", "<!doctype html>" + Object.keys(schema.paths).length);
+fs.writeFileSync("../src/headatlas/web/static/assets/main-1.js", fs.readFileSync("src/main.ts"));
+fs.appendFileSync("../builds.log", "built\\n");
+"""
+PACKAGE = {
+    "name": "page",
+    "version": "1.0.0",
+    "private": True,
+    "scripts": {"build": "npm run page", "page": "node src/build.cjs"},
+}
+OWN = {"name": "page", "version": "1.0.0"}
+LOCK = OWN | {"lockfileVersion": 3, "requires": True, "packages": {"": OWN}}
+
+
+def python(*arguments, cwd, **variables):
+    env = {name: value for name, value in os.environ.items() if name != "HEADATLAS_SKIP_FRONTEND"} | variables
+    return subprocess.run([sys.executable, *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """This source tree with a page that needs no packages, so that npm needs no connection."""
+    root = tmp_path / "tree"
+    shutil.copytree(
+        ROOT / "src", root / "src", ignore=shutil.ignore_patterns("__pycache__", "static", "weights", "sample")
+    )
+    for name in (
+        "pyproject.toml",
+        "hatch_build.py",
+        "README.md",
+        "LICENSE",
+        ".gitignore",
+        "CHANGELOG.md",
+        "constraints.txt",
+    ):
+        shutil.copy(ROOT / name, root)
+    (root / "frontend" / "src" / "lib").mkdir(parents=True)
+    (root / "frontend" / "node_modules" / "x").mkdir(parents=True)
+    (root / "frontend" / "node_modules" / "x" / "x.js").write_text("//")
+    (root / "frontend" / "package.json").write_text(json.dumps(PACKAGE))
+    (root / "frontend" / "package-lock.json").write_text(json.dumps(LOCK))
+    (root / "frontend" / "src" / "build.cjs").write_text(BUILD_JS)
+    (root / "frontend" / "src" / "main.ts").write_text("export {};")
+    return root
+
+
+def built(root):
+    log = root / "builds.log"
+    return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+def test_the_schema_needs_fastapi_and_nothing_else_of_ours(tmp_path):
+    blocked = f"import sys\nfor name in {FOREIGN!r}: sys.modules[name] = None\n"
+    code = blocked + f"from headatlas.web import schema\nschema.main({str(tmp_path / 'out.json')!r})\n"
+    code += "print(sorted(n for n in sys.modules if n.startswith('headatlas.') and 'web' not in n))"
+    done = python("-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "['headatlas.errors']"
+    schema = json.loads((tmp_path / "out.json").read_text())
+    assert "/api/atlas.json" in schema["paths"] and "AtlasCard" in schema["components"]["schemas"]
+    assert "HTTPValidationError" not in schema["components"]["schemas"]
+    before = (tmp_path / "out.json").stat().st_mtime_ns
+    assert python("-m", "headatlas.web.api.openapi", str(tmp_path / "out.json"), cwd=tmp_path).returncode == 0
+    assert (tmp_path / "out.json").stat().st_mtime_ns == before  # the same is not written again
+
+
+def test_the_server_gives_the_schema_that_the_page_was_made_from():
+    from headatlas.web.api.openapi import schema
+    from support import served
+
+    assert served.client(served.bare()).get("/api/openapi.json").json() == schema()
+
+
+def test_a_wheel_holds_the_page_and_nothing_is_built_in_vain(tree):
+    def wheel():
+        done = python("-m", "hatchling", "build", "-t", "wheel", cwd=tree)
+        assert done.returncode == 0, done.stderr
+        with zipfile.ZipFile(next((tree / "dist").glob("*.whl"))) as file:
+            return {name: file.read(name) for name in file.namelist()}, done.stderr
+
+    found, said = wheel()
+    paths = len(json.loads((tree / "frontend" / "openapi.json").read_text())["paths"])
+    assert found["headatlas/web/static/index.html"].decode() == f"<!doctype html>{paths}"
+    assert found["headatlas/web/static/assets/main-1.js"] == b"export {};"
+    assert "headatlas/web/app.py" in found and not any("frontend" in name or ".page" in name for name in found)
+    assert "npm ci" in said and built(tree) == 1
+    assert "up to date" in wheel()[1] and built(tree) == 1
+    (tree / "frontend" / "src" / "main.ts").write_text("export const x = 1;")  # the page changes
+    found, said = wheel()
+    assert built(tree) == 2 and "npm ci" not in said
+    assert found["headatlas/web/static/assets/main-1.js"] == b"export const x = 1;"
+    payloads = tree / "src" / "headatlas" / "web" / "payloads.py"  # what the server sends changes
+    payloads.write_text(payloads.read_text().replace("    tokens: int\n", "    tokens: int\n    more: int = 0\n", 1))
+    wheel()
+    assert built(tree) == 3
+
+
+def test_a_source_package_builds_the_same_page_elsewhere(tree, tmp_path):
+    done = python("-m", "hatchling", "build", "-t", "sdist", cwd=tree)
+    assert done.returncode == 0 and built(tree) == 0, done.stderr  # the page is built with the wheel
+    with tarfile.open(next((tree / "dist").glob("*.tar.gz"))) as file:
+        names = file.getnames()
+        file.extractall(tmp_path / "un", filter="data")
+    inside = {name.split("/", 1)[1] for name in names if "/" in name}
+    assert {"frontend/package.json", "frontend/src/build.cjs", "hatch_build.py", "src/headatlas/web/app.py"} <= inside
+    assert not any("node_modules" in name or "static/" in name or name.endswith("openapi.json") for name in inside)
+    unpacked = next((tmp_path / "un").iterdir())
+    done = python("-m", "hatchling", "build", "-t", "wheel", cwd=unpacked)
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(next((unpacked / "dist").glob("*.whl"))) as file:
+        assert "headatlas/web/static/index.html" in file.namelist()
+
+
+def test_an_editable_install_builds_the_page_too(tree):
+    code = "from hatchling.build import build_editable; print(build_editable('dist'))"
+    done = python("-c", code, cwd=tree)
+    assert done.returncode == 0, done.stderr
+    assert (tree / "src" / "headatlas" / "web" / "static" / "index.html").exists() and built(tree) == 1
+
+
+def test_the_page_can_be_left_out(tree):
+    done = python("-m", "hatchling", "build", "-t", "wheel", cwd=tree, HEADATLAS_SKIP_FRONTEND="1")
+    assert done.returncode == 0 and "no page is built" in done.stderr and built(tree) == 0
+
+
+def test_a_failed_build_tells_what_to_do(tree):
+    (tree / "frontend" / "package.json").write_text(
+        json.dumps(PACKAGE | {"scripts": {"build": "node -e 'process.exit(3)'"}})
+    )
+    done = python("-m", "hatchling", "build", "-t", "wheel", cwd=tree)
+    assert done.returncode != 0 and "`npm run build` failed" in done.stderr
+    assert "HEADATLAS_SKIP_FRONTEND=1" in done.stderr and "NPM_CONFIG_REGISTRY" in done.stderr

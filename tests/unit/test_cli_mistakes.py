@@ -1,0 +1,231 @@
+"""Mistakes in the stages after collect: exit 1, one line that says what to do, and nothing that was there is lost."""
+
+import contextlib
+import os
+import re
+import sys
+
+import distributed
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from test_cli_stages import bits, call, done, notes
+
+import headatlas as ha
+from headatlas.stages.features import network
+from support.planted import drawn, planted
+
+PREFERENCE = np.random.default_rng(0).random((3, 4, 5)) ** 6
+FAST = ("--permutations", 9)
+
+
+def small(path, examples=20, **options):
+    return planted(path, drawn(PREFERENCE, examples), **options)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder to make mistakes in: atlases at several stages, and files that are not what they seem."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    with contextlib.chdir(folder):
+        bare = small("bare.atlas")
+        del bare.header["stages"]["features"]
+        bare.write_header()
+        bare.forget("features.zarr")
+        small("plain.atlas")
+        tiny = planted("tiny.atlas", drawn(PREFERENCE[:2, :2], 2))
+        assert tiny.array("features").shape[0] == 2
+        flat = small("flat.atlas")
+        flat.write_blocks("features", 0, np.ones(flat.array("features").shape, np.float16), of="planted")
+        small("full.atlas", columns={"topic": ["sea", "hill"] * 10})
+        done("cluster", "full.atlas", "--k", 4)
+        done("cluster", "full.atlas", "--method", "dbscan")
+        done("correlate", "full.atlas", *FAST)
+        done("project", "full.atlas")
+        with safe_open(network.PACKAGED, "np") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            facts = file.metadata()
+        first = min(tensors)
+        save_file(tensors | {first: np.zeros(7, np.float32)}, "shape.safetensors", facts)
+        save_file({"weight": np.zeros(3, np.float32)}, "other.safetensors")
+        (folder / "junk.safetensors").write_bytes(b"no tensors")
+        (folder / "file").write_text("mine")
+        (folder / "empty").mkdir()
+    return folder
+
+
+MISTAKES = [
+    # a stage whose source is not there names the command to run
+    ("cluster bare.atlas", "Run `headatlas features bare.atlas` first"),
+    ("cluster bare.atlas --sweep", "Run `headatlas features bare.atlas` first"),
+    ("project bare.atlas", "Run `headatlas features bare.atlas` first"),
+    ("correlate plain.atlas", "Run `headatlas cluster plain.atlas` first"),
+    ("plot plain.atlas clusters -o x.png", "Run `headatlas correlate plain.atlas` first"),
+    ("plot plain.atlas heads -o x.png", "Run `headatlas correlate plain.atlas` first"),
+    ("plot plain.atlas layers -o x.png", "Run `headatlas correlate plain.atlas` first"),
+    ("plot plain.atlas projection -o x.png", "Run `headatlas project plain.atlas` first"),
+    ("plot plain.atlas quality -o x.png", "Run `headatlas cluster plain.atlas` first"),
+    ("table plain.atlas clusters", "Run `headatlas correlate plain.atlas` first"),
+    ("table plain.atlas sweep", "Run `headatlas cluster plain.atlas --sweep` first"),
+    *((f"{stage} nowhere{rest}", "there is no atlas at nowhere. Make one: headatlas collect") for stage, rest in (
+        ("features", ""), ("cluster", ""), ("project", ""), ("correlate", ""), ("plot", " heads -o x.png"),
+        ("table", " heads"), ("info", ""), ("encoder train", " -o x.safetensors"))),
+    ("cluster empty", "empty is not an atlas"),
+    # clusters
+    ("cluster full.atlas --k 100000", "there are only 240 maps. Choose a smaller k, or auto"),
+    ("cluster full.atlas --k abc", "--k abc: give a number or auto"),
+    ("cluster full.atlas --k 1", "at least 2, or auto"),
+    ("cluster full.atlas --method dbscan --eps abc", "--eps abc: give a number or auto"),
+    ("cluster full.atlas --method dbscan --eps nan", "give a distance above 0, or auto"),
+    ("cluster full.atlas --method dbscan --min-samples 999", "there are only 240 maps. Choose a smaller one"),
+    ("cluster full.atlas --method hdbscan --min-cluster-size 999", "choose between 1 and the number of maps, 240"),
+    ("cluster full.atlas --method hdbscan --min-cluster-size 200", "all maps are noise. Choose a smaller one"),
+    ("cluster full.atlas --method ward", "choose kmeans, dbscan, hdbscan"),
+    ("cluster full.atlas --level rows", "choose maps or heads"),
+    ("cluster full.atlas --backend gpu", "choose one of sklearn, cuml"),
+    ("cluster full.atlas --sample 3", "at least one map for each of 12 heads, or 0 for all"),
+    ("cluster full.atlas --of nothere", "it has planted"),
+    ("cluster full.atlas --name a/b", "--name 'a/b': use letters, digits, dots"),
+    ("cluster full.atlas --seed -1", "--seed -1: it cannot be negative"),
+    ("cluster full.atlas --workers -1", "--workers -1: it cannot be negative"),
+    ("cluster full.atlas -o x.png", "-o is for --sweep"),
+    ("cluster full.atlas --sweep -o x.gif", "ends in .png, .svg, .pdf"),
+    ("cluster flat.atlas", "all maps have the same features: nothing to cluster. Choose other features with --of"),
+    ("cluster flat.atlas --method hdbscan", "all maps have the same features"),
+    ("cluster flat.atlas --level heads", "all maps have the same features"),
+    ("cluster tiny.atlas --sweep", "a sweep needs at least 40 maps, there are 8: collect more examples"),
+    ("run packaged sample -o new.atlas --method ward", "--method ward: choose kmeans, dbscan, hdbscan"),
+    # encoders
+    ("features full.atlas --encoder nothing", "Choose attention-ssl, pooled, stats, a .safetensors file"),
+    ("features full.atlas --encoder gone.safetensors", "there is no file gone.safetensors. Choose"),
+    ("features full.atlas --encoder junk.safetensors", "make or copy it again"),
+    ("features full.atlas --encoder other.safetensors", "made by `headatlas encoder train`"),
+    ("features full.atlas --encoder shape.safetensors", "Make or copy it again"),
+    ("features full.atlas --encoder empty", "a folder without config.json"),
+    ("features full.atlas --preprocess capstone", "for vision models only"),
+    ("features full.atlas --encoder stats --preprocess other", "choose default or capstone"),
+    ("features full.atlas --encoder stats --name a/b", "use letters, digits, dots"),
+    ("features full.atlas --encoder stats --seed -1", "--seed -1: it cannot be negative"),
+    ("run packaged sample -o new.atlas --encoder nothing", "Choose attention-ssl, pooled, stats"),
+    ("encoder train full.atlas -o mine.bin", "ends in .safetensors"),
+    ("encoder train full.atlas -o file/mine.safetensors", "Choose another place with -o"),
+    ("encoder train full.atlas -o x.safetensors --steps 0", "at least 1"),
+    # the rest
+    ("project flat.atlas", "all maps have the same features: nothing to lay out. Choose other features with --of"),
+    ("project full.atlas --method ica", "choose pca, umap, tsne"),
+    ("project full.atlas --of nothere", "it has planted"),
+    ("project full.atlas --sample 1", "at least 4"),
+    ("project full.atlas --method umap --neighbours 999", "fewer than the 240 maps"),
+    ("project full.atlas --method tsne --perplexity 999", "a third of the 240 maps"),
+    ("correlate full.atlas --column nothere", "the columns are: n_tokens, topic"),
+    ("correlate full.atlas --of nothere", "it has kmeans, dbscan"),
+    ("correlate full.atlas --permutations 0", "at least 1 permutation"),
+    ("table full.atlas clusters --of nothere", "it has dbscan"),
+    ("table full.atlas heads --of kmeans", "Leave --of out"),
+    ("table full.atlas nothing", "the tables are: examples"),
+    ("plot full.atlas nothing -o x.png", "choose heads, clusters, layers, projection, quality"),
+    ("plot full.atlas heads -o x.gif", "ends in .png, .svg, .pdf"),
+    ("plot full.atlas heads -o x", "ends in .png, .svg, .pdf"),
+    ("plot full.atlas heads -o file/x.png", "Choose another place with -o"),
+    ("plot full.atlas heads --by nothing -o x.png", "choose cluster, maps, entropy"),
+    ("plot full.atlas projection --by nothing -o x.png", "a column of the examples"),
+    ("plot full.atlas clusters --by layer -o x.png", "--by is for heads and projection"),
+    ("plot full.atlas clusters --of nothere -o x.png", "it has dbscan"),
+]  # fmt: skip
+
+
+def refused(*arguments):
+    """The line that a command leaves on stderr when it refuses."""
+    code, out, err = call(*arguments)
+    assert code == 1 and out == "" and "Traceback" not in err
+    (line,) = notes(err)
+    assert line.startswith("headatlas: ")
+    return line
+
+
+@pytest.mark.parametrize(("line", "message"), MISTAKES, ids=[line for line, _ in MISTAKES])
+def test_a_mistake_gives_one_line_and_loses_nothing(line, message, home, monkeypatch):
+    monkeypatch.chdir(home)
+    before = bits(home)
+    assert message in refused(*line.split())
+    assert bits(home) == before
+
+
+def test_no_permission_for_a_figure(home, tmp_path, monkeypatch):
+    monkeypatch.chdir(home)
+    monkeypatch.setattr(os, "access", lambda place, mode: False)  # as root everything is permitted
+    assert f"no permission to write in {tmp_path}" in refused("plot", "full.atlas", "heads", "-o", tmp_path / "x.png")
+
+
+def test_all_noise_is_refused_with_an_eps_that_would_do(folder):
+    small("x.atlas")
+    done("cluster", "x.atlas", "--method", "dbscan")
+    done("correlate", "x.atlas", *FAST)
+    before = bits("x.atlas")
+    line = refused("cluster", "x.atlas", "--method", "dbscan", "--eps", "1e-9")
+    assert bits("x.atlas") == before  # the dbscan that was there, and what was made from it
+    half, most = (float(number) for number in re.findall(r"with (?:eps )?([\d.]+)", line))
+    for eps, noise in ((half, 0.5), (most, 0.1)):
+        done("cluster", "x.atlas", "--method", "dbscan", "--eps", eps)
+        assert ha.results.facts(ha.open("x.atlas"), "cluster", "dbscan")["noise"] <= noise + 0.01
+
+
+def test_a_single_cluster_is_allowed_and_said(folder):
+    small("x.atlas")
+    code, out, err = call("cluster", "x.atlas", "--method", "dbscan", "--eps", "1e9")
+    assert code == 0 and "1 cluster" in out
+    assert notes(err) == ["dbscan found a single cluster: there is nothing to compare it with"]
+    assert done("correlate", "x.atlas", *FAST).startswith("dbscan: 1 cluster of 240 maps")
+    done("project", "x.atlas")
+    for kind in ("heads", "clusters", "layers", "projection"):
+        done("plot", "x.atlas", kind, "-o", f"{kind}.svg")
+    assert "Run `headatlas cluster x.atlas` with" in refused("plot", "x.atlas", "quality", "-o", "quality.svg")
+
+
+def test_heads_that_do_not_exist_stay_so_to_the_end(folder):
+    small("x.atlas", missing=[(1, 3), (2, 0)])
+    done("features", "x.atlas", "--encoder", "stats")
+    done("cluster", "x.atlas", "--method", "dbscan", "--of", "planted")
+    done("cluster", "x.atlas", "--k", 4, "--of", "stats")
+    assert done("correlate", "x.atlas", *FAST).startswith("kmeans: 4 clusters of 200 maps, 10 heads")
+    done("project", "x.atlas")
+    for kind in ("heads", "clusters", "layers", "projection", "quality"):
+        done("plot", "x.atlas", kind, "-o", f"{kind}.svg", *(["--of", "dbscan"] * (kind == "quality")))
+    atlas = ha.open("x.atlas")
+    gone = np.zeros((20, 3, 4), bool)
+    gone[:, [1, 2], [3, 0]] = True
+    for name in ("kmeans", "dbscan"):
+        assert ((atlas.read("labels", of=name) == ha.schema.MISSING) == gone).all()
+    assert (np.isnan(atlas.read("features", of="stats")).all(-1) == gone).all()
+    assert (np.isnan(atlas.read("position")).all(-1) == gone).all()
+
+
+def test_few_maps_of_two_examples_go_all_the_way(folder):
+    planted("x.atlas", drawn(PREFERENCE[:2, :2], 2))
+    done("cluster", "x.atlas")
+    done("correlate", "x.atlas", *FAST)
+    done("project", "x.atlas")
+    for kind in ("heads", "clusters", "layers", "projection", "quality"):
+        done("plot", "x.atlas", kind, "-o", f"{kind}.svg")
+
+
+@pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:9"])
+def test_a_scheduler_that_is_not_there(address, folder, monkeypatch):
+    small("x.atlas")
+    real = distributed.Client
+    monkeypatch.setattr(distributed, "Client", lambda at, timeout, **rest: real(at, timeout="0.5s", **rest))
+    for command in (("cluster", "--k", 3), ("features", "--encoder", "stats"), ("project",)):
+        line = refused(command[0], "x.atlas", *command[1:], "--scheduler", address)
+        assert f"no Dask scheduler answers at {address}. Start one with: dask scheduler" in line
+        done(command[0], "x.atlas", *command[1:])
+
+
+def test_cuml_where_it_is_not_installed(home, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuml", None)
+    monkeypatch.chdir(home)
+    before = bits("full.atlas")
+    for method in ("kmeans", "dbscan", "hdbscan"):
+        line = refused("cluster", "full.atlas", "--method", method, "--backend", "cuml")
+        assert "pip install cuml-cu12" in line and "choose backend sklearn" in line
+    assert bits("full.atlas") == before

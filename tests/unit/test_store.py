@@ -1,0 +1,111 @@
+"""An atlas opens, prints and refuses as it should."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import headatlas as ha
+from headatlas.atlas import schema
+from headatlas.atlas.files import Files
+from headatlas.atlas.store import Atlas
+from headatlas.errors import StoreError
+
+SIZES = {"example": 20, "layer": 2, "head": 3, "query": 4, "key": 4, "stat": 5, "block": 3}
+HEADER = {"model": {"name": "m", "family": "bert", "heads": 3, "key_heads": 3, "layers": [{"kind": "encoder"}] * 2},
+          "data": {"name": "d", "modality": "text"}}  # fmt: skip
+
+
+@pytest.fixture(params=["folder", "memory"])
+def place(request, tmp_path):
+    """A place for an atlas: a local folder, or a URL."""
+    if request.param == "folder":
+        return str(tmp_path / "x.atlas")
+    return f"memory://{request.node.name}.atlas"
+
+
+def test_blocks_are_written_and_read_by_their_place(place):
+    atlas = Atlas.create(place, HEADER)
+    atlas.create_array("pooled", SIZES, 8, {})
+    values = np.random.default_rng(0).random((20, 2, 3, 4, 4)).astype(np.float16)
+    files = [atlas.write_blocks("pooled", start, values[start : start + 8]) for start in (16, 0, 8)]
+    again = ha.open(place)
+    assert np.array_equal(again.read("pooled"), values)
+    assert np.array_equal(again.read("pooled", (slice(3, 12), 1, 2)), values[3:12, 1, 2])
+    assert again.array("pooled").metadata.dimension_names == schema.array("pooled").axes
+    assert files == [[f"collect.zarr/pooled/c/{number}/0/0/0/0"] for number in (2, 0, 1)]
+    assert all(again.files.exists(name) for (name,) in files)
+    with pytest.raises(AssertionError, match="a block is written whole"):
+        atlas.write_blocks("pooled", 3, values[:8])
+
+
+def test_tables_are_written_whole_or_not_at_all(place):
+    atlas = Atlas.create(place, HEADER)
+    atlas.write_table("heads", pa.table({"layer": [0, 1]}))
+    with pytest.raises(RuntimeError), atlas.writing_table("heads", pa.schema([("layer", pa.int64())])) as writer:
+        writer.write_table(pa.table({"layer": [5]}))
+        raise RuntimeError
+    assert ha.open(place).table("heads").to_pydict() == {"layer": [0, 1]}
+    assert not [name for name in atlas.files.names("collect") if name.endswith(".partial")]
+
+
+def test_a_receipt_vouches_for_files(place):
+    atlas = Atlas.create(place, HEADER)
+    assert atlas.receipt("collect", "a") is None
+    atlas.files.write("thing", b"one")
+    atlas.write_receipt("collect", "a", ["thing"], {"n": 3})
+    assert atlas.receipt("collect", "a")["facts"] == {"n": 3}
+    atlas.files.write("thing", b"two")
+    with pytest.raises(ha.errors.DamagedChunk, match="thing does not match its checksum"):
+        atlas.receipt("collect", "a")
+    atlas.files.system.rm_file(atlas.files.path("thing"))
+    with pytest.raises(ha.errors.DamagedChunk, match="thing is missing"):
+        atlas.receipt("collect", "a")
+
+
+def test_what_is_missing_names_the_command(place):
+    atlas = Atlas.create(place, HEADER)
+    with pytest.raises(StoreError, match=r"has no stats\. Run `headatlas collect MODEL DATA -o .*` first"):
+        atlas.read("stats")
+    with pytest.raises(StoreError, match=r"has no table heads yet\. Run `headatlas collect MODEL DATA -o .*` first"):
+        atlas.table("heads")
+    with pytest.raises(StoreError, match="no table 'nothing'; the tables are: examples, tokens"):
+        atlas.table("nothing")
+    assert "unfinished" in str(atlas)
+
+
+def test_opening_says_why_not(tmp_path):
+    with pytest.raises(StoreError, match=r"there is no atlas at .*nowhere"):
+        ha.open(tmp_path / "nowhere")
+    with pytest.raises(StoreError, match=r"is not an atlas: it has no atlas\.json"):
+        ha.open(tmp_path)
+    (tmp_path / "atlas.json").write_text("{")
+    with pytest.raises(StoreError, match=r"atlas\.json is damaged"):
+        ha.open(tmp_path)
+    for version, advice in ((99, "update headatlas"), (0, "collect it anew")):
+        (tmp_path / "atlas.json").write_text(json.dumps({"format": version}))
+        with pytest.raises(StoreError, match=f"has format {version}.*{advice}"):
+            ha.open(tmp_path)
+
+
+def test_a_file_in_the_way_and_a_folder_without_permission(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreError, match="a file stands where a folder is needed"):
+        Atlas.create(tmp_path / "file" / "x.atlas", HEADER)
+
+
+@pytest.mark.skipif(
+    not Path("/sys/kernel").exists(), reason="needs a file system that nobody may write, as /sys of Linux"
+)
+def test_no_permission_is_one_clear_line():
+    with pytest.raises(StoreError, match=r"no permission for /sys/kernel/x\.atlas"):
+        Files("/sys/kernel/x.atlas").write("atlas.json", b"{}")
+
+
+def test_an_index_out_of_range_is_the_readers_mistake_and_no_damage(tmp_path):
+    atlas = Atlas.create(tmp_path / "x.atlas", HEADER)
+    atlas.create_array("stats", SIZES, 8, {})
+    with pytest.raises(IndexError):
+        atlas.read("stats", 99)

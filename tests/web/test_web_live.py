@@ -1,0 +1,240 @@
+"""Full maps that are computed when they are asked for: right, one at a time, and given up when nobody waits."""
+
+import shutil
+import socket
+import threading
+import time
+from concurrent.futures import wait
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import headatlas as ha
+from conftest import TEXTS as MIXED
+from headatlas.data import Example
+from headatlas.models import capture
+from headatlas.web.compute import forward, model_files
+from headatlas.web.compute.live import Live
+from headatlas.web.views.site import Site
+from support import served
+from support.served import TEXTS, attention, error
+
+CLOSE = 2e-5
+
+
+@pytest.fixture(scope="module")
+def packaged():
+    return ha.models.load("packaged")
+
+
+@pytest.fixture(scope="module")
+def client(packaged):
+    return served.client(served.real(), model=packaged)
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Counts forward passes."""
+    seen, run = [], capture.run
+    monkeypatch.setattr(capture, "run", lambda *rest: (seen.append(1), run(*rest)))
+    return seen
+
+
+def shapes(layer, tokens, target):
+    queries = tokens if layer.kind == "encoder" or not target else target
+    return queries, target if layer.kind == "decoder" and target else tokens
+
+
+def assert_full(client, number, exact):
+    """All full maps of an example are those of `models.attention`."""
+    one = client.get(f"/api/examples/{number}.json").json()
+    assert [token["text"] for token in one["tokens"]] == exact.tokens
+    assert [token["text"] for token in one["target"]] == exact.target_tokens
+    for layer in exact.layers:
+        shape = shapes(layer, len(one["tokens"]), len(one["target"]))
+        for head in range(layer.heads):
+            path = one["full"].replace("LAYER", str(layer.index)).replace("HEAD", str(head))
+            sent = attention(client.get(f"/{path}")).reshape(shape)
+            assert np.abs(sent - exact.map(layer.index, head)).max() <= CLOSE
+    assert layer.heads  # there was one
+
+
+def test_full_maps_are_those_of_the_model(client, packaged, passes):
+    for number, text in enumerate(TEXTS):
+        assert_full(client, number, ha.models.attention(packaged, text))
+    assert len(passes) == 2 * len(TEXTS)  # one for us and one for the test: all heads of an example come at once
+
+
+def test_windows_and_cut_texts_are_read_as_they_were_collected(packaged, tmp_path):
+    long = " ".join(["the tide turns and the bell rings"] * 8)
+    atlas = ha.collect.maps(packaged, [long], tmp_path / "w.atlas", resolution=4, max_tokens=20, overlong="window")
+    count = atlas.array("pooled").shape[0]
+    client = served.client(atlas, model=packaged)
+    assert count > 2
+    for number in range(count):
+        one = client.get(f"/api/examples/{number}.json").json()
+        assert (one["window"], one["windows"], len(one["tokens"]) <= 20) == (number, count, True)
+        assert len(attention(client.get(f"/api/examples/{number}/full/3.3.bin"))) == len(one["tokens"]) ** 2
+
+
+def test_three_kinds_of_layers(small, tmp_path):
+    model = small("T5").model
+    atlas = ha.collect.maps(model, MIXED, tmp_path / "t5.atlas", resolution=8)
+    client = served.client(atlas, model=model)
+    assert {one["kind"] for one in client.get("/api/atlas.json").json()["model"]["layers"]} == {
+        "encoder", "decoder", "cross",
+    }  # fmt: skip
+    for number in (0, 4):
+        assert_full(client, number, ha.models.attention(model, MIXED[number]))
+
+
+def test_images_and_their_pictures(small, tmp_path):
+    one = small("ViT")
+    pictures = [shutil.copy(path, tmp_path) for path in one.pictures]
+    examples = [Example(str(number), image=str(path)) for number, path in enumerate(pictures)]
+    atlas = ha.collect.maps(one.model, examples, tmp_path / "vit.atlas", resolution=8)
+    client = served.client(atlas, model=one.model)
+    card = client.get("/api/atlas.json").json()
+    assert card["model"]["grid"] == {"special": ["[CLS]"], "rows": 4, "columns": 4}
+    for number in (0, 2):
+        assert_full(client, number, ha.models.attention(one.model, pictures[number]))
+    sent = client.get("/api/examples/1/image.png")
+    assert sent.headers["content-type"] == "image/png"
+    (tmp_path / "sent.png").write_bytes(sent.content)
+    with Image.open(tmp_path / "sent.png") as shown, Image.open(pictures[1]) as own:
+        assert np.array_equal(np.asarray(shown), np.asarray(own))
+    assert "reads images" in error(client.post("/api/try.json", json={"text": "a cat"}), 422)["message"]
+    Image.new("RGB", (40, 50)).save(pictures[2])  # another picture under the same name: never a wrong map
+    fresh = served.client(atlas, model=one.model)
+    assert "not what it was" in error(fresh.get("/api/examples/2/full/0.0.bin"), 409)["message"]
+    (tmp_path / "0.png").unlink()
+    assert "not where it was" in error(fresh.get("/api/examples/0/image.png"), 404)["message"]
+    assert error(fresh.get("/api/examples/0/full/0.0.bin"), 422)
+
+
+def test_large_pictures_are_made_smaller_and_what_is_hidden_in_them_is_dropped(tmp_path):
+    from PIL.PngImagePlugin import PngInfo
+
+    from headatlas.web.views.examples import redrawn
+
+    note = PngInfo()
+    note.add_text("Comment", "secret place")
+    Image.new("RGB", (3000, 600)).save(tmp_path / "large.png", pnginfo=note)
+    sent = redrawn(tmp_path / "large.png")
+    assert b"secret place" in (tmp_path / "large.png").read_bytes() and b"secret place" not in sent
+    (tmp_path / "small.png").write_bytes(sent)
+    with Image.open(tmp_path / "small.png") as shown:
+        assert shown.size == (1024, 205)
+
+
+def test_a_text_of_ones_own(client, packaged):
+    text = "A bell rang; the bell was old."
+    made = client.post("/api/try.json", json={"text": text})
+    one = made.json()
+    exact = ha.models.attention(packaged, text)
+    assert (one["example"], one["pooled"], one["image"], one["text"]) == (-1, None, None, text)
+    assert [token["text"] for token in one["tokens"]] == exact.tokens
+    for layer, head in ((0, 2), (5, 11)):
+        path = one["full"].replace("LAYER", str(layer)).replace("HEAD", str(head))
+        sent = attention(client.get(f"/{path}")).reshape(len(exact.tokens), -1)
+        assert np.abs(sent - exact.map(layer, head)).max() <= CLOSE
+    pair = client.post("/api/try.json", json={"text": "Who rang?", "pair": "A man rang."}).json()
+    assert {token["segment"] for token in pair["tokens"]} == {0, 1}
+    assert error(client.post("/api/try.json", json={"text": "  "}), 422)["next"]
+    assert error(client.post("/api/try.json", json={"text": "a" * 20_001}), 413)
+    assert client.post("/api/try.json", json={"text": "a " * 10_000}).json()["note"].endswith("tokens were cut off.")
+
+
+def test_the_model_is_found_by_itself_and_only_if_it_is_here(tmp_path):
+    atlas = served.real()
+    assert atlas.header["model"]["source"] == "packaged"
+    assert model_files.candidates(atlas.header["model"], None) == ["packaged"]
+    assert model_files.at_hand("no/such-model") is None and model_files.at_hand("../x/y z") is None
+    card = served.client(atlas).get("/api/atlas.json").json()
+    assert card["live"] and card["live_note"] == ""
+    away = served.client(atlas, model=str(tmp_path)).get("/api/atlas.json").json()
+    assert not away["live"] and "--model FOLDER" in away["live_note"]
+
+
+def test_a_model_with_other_weights_is_refused(small, packaged):
+    atlas = served.real()
+    client = served.client(atlas, model=small("BERT").model)
+    assert client.get("/api/atlas.json").json()["live"]
+    said = error(client.get("/api/examples/0/full/0.0.bin"), 503)
+    assert "has other weights" in said["message"] and "--model FOLDER" in said["next"]
+    card = client.get("/api/atlas.json").json()
+    assert not card["live"] and "has other weights" in card["live_note"]
+    assert client.get("/api/examples/0.json").json()["full"] is None
+    assert error(client.get("/api/examples/0/full/0.0.bin"), 404)
+
+
+def test_long_texts_keep_what_there_is_room_for(packaged, monkeypatch, passes):
+    monkeypatch.setattr("headatlas.web.compute.live.KEPT", 1000)  # less than all maps, more than one layer
+    client = served.client(served.real(), model=packaged)
+    exact = ha.models.attention(packaged, TEXTS[1])
+    before = len(passes)
+    for layer, head in ((1, 0), (1, 11), (4, 3)):
+        sent = attention(client.get(f"/api/examples/1/full/{layer}.{head}.bin"))
+        assert np.abs(sent - exact.map(layer, head).ravel()).max() <= CLOSE
+    assert len(passes) - before == 2  # a layer at a time
+    monkeypatch.setattr("headatlas.web.compute.live.LARGEST", 100)
+    assert "too many" in error(client.get("/api/examples/1/full/0.0.bin"), 422)["message"]
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """A forward pass that waits in its first layer until it is let go; the layers it reaches are counted."""
+    begun, go, layers, call = threading.Event(), threading.Event(), [], capture.Record.call
+
+    def waiting(self, layer, one):
+        if isinstance(self, forward.Watch):
+            layers.append(layer.index)
+            begun.set()
+            assert go.wait(20)
+        return call(self, layer, one)
+
+    monkeypatch.setattr(capture.Record, "call", waiting)
+    return begun, go, layers
+
+
+def test_a_pass_ends_between_layers_when_all_who_asked_have_gone(packaged, slow):
+    begun, go, layers = slow
+    live = Live(packaged)
+    view = Site(served.real(), live).view()
+    first, second = live.example(view, 0, 0, 0), live.example(view, 0, 3, 3)
+    assert first is second  # one pass for both
+    waiting = live.example(view, 1, 0, 0)
+    assert begun.wait(20)
+    live.leave(waiting)  # dropped before it begins
+    live.leave(first)
+    assert not first.stop.is_set()  # one still waits
+    live.leave(second)
+    go.set()
+    wait([first.future, waiting.future], 20)
+    assert isinstance(first.future.exception(), forward.GivenUp) and layers == [0]
+    assert "Nobody waits" in str(waiting.future.exception())
+    again = live.example(view, 0, 0, 0)
+    assert sorted(again.future.result(20)) == list(range(6))
+    live.close()
+
+
+def test_a_reader_who_goes_away_is_not_waited_for(packaged, slow):
+    begun, go, layers = slow
+    page = ha.web.open(served.real(), model=packaged)
+    try:
+        port = int(page.url.rpartition(":")[2].strip("/"))
+        with socket.create_connection(("127.0.0.1", port)) as asking:
+            asking.sendall(f"GET /api/examples/0/full/0.0.bin HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+            assert begun.wait(20)
+        live = page._app.state.live
+        deadline = time.monotonic() + 10
+        while not all(job.stop.is_set() for job in live._jobs.values()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        go.set()
+        while live._jobs and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert layers == [0]
+    finally:
+        go.set()
+        page.close()
