@@ -17,7 +17,13 @@ export const largest = (values: ArrayLike<number>) => {
 };
 
 /** Pixels of a map, one for each value. Encoded values are square roots already, so colour follows them in a line. */
-export function mapPixels(values: ArrayLike<number>, rows: number, columns: number, theme: Theme, top?: number): ImageData {
+export function mapPixels(
+  values: ArrayLike<number>,
+  rows: number,
+  columns: number,
+  theme: Theme,
+  top?: number,
+): ImageData {
   const picture = new ImageData(columns, rows);
   const colours = mapColours(theme);
   const scale = 255 / (top ?? (largest(values) || 1));
@@ -31,7 +37,14 @@ export function mapPixels(values: ArrayLike<number>, rows: number, columns: numb
   return picture;
 }
 
-export function drawMap(canvas: HTMLCanvasElement, values: ArrayLike<number>, rows: number, columns: number, theme: Theme, top?: number) {
+export function drawMap(
+  canvas: HTMLCanvasElement,
+  values: ArrayLike<number>,
+  rows: number,
+  columns: number,
+  theme: Theme,
+  top?: number,
+) {
   canvas.width = columns;
   canvas.height = rows;
   canvas.getContext("2d")!.putImageData(mapPixels(values, rows, columns, theme, top), 0, 0);

@@ -3,8 +3,23 @@
 import { NS, node, words, type Frame } from "./lettering";
 
 const STYLES = [
-  "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "fill-opacity", "stroke-opacity", "overflow",
-  "font-size", "font-family", "font-weight", "text-anchor", "dominant-baseline", "font-variant-numeric", "visibility", "paint-order",
+  "fill",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "opacity",
+  "fill-opacity",
+  "stroke-opacity",
+  "overflow",
+  "font-size",
+  "font-family",
+  "font-weight",
+  "text-anchor",
+  "dominant-baseline",
+  "font-variant-numeric",
+  "visibility",
+  "paint-order",
 ];
 const EDGE = 12; // pixels of paper around a picture
 const SCALE = 2; // pixels of a PNG for each on the screen
@@ -53,7 +68,14 @@ function drawn(one: Element, place: Record<"x" | "y" | "width" | "height", numbe
       return moved;
     }
     const href = canvasImage(made);
-    return href ? node("image", { ...place, href, preserveAspectRatio: "none", "image-rendering": one instanceof HTMLImageElement ? "auto" : "pixelated" }) : null;
+    return href
+      ? node("image", {
+          ...place,
+          href,
+          preserveAspectRatio: "none",
+          "image-rendering": one instanceof HTMLImageElement ? "auto" : "pixelated",
+        })
+      : null;
   }
   if (one instanceof SVGSVGElement) {
     const copy = styled(one) as SVGElement;
@@ -62,7 +84,9 @@ function drawn(one: Element, place: Record<"x" | "y" | "width" | "height", numbe
   }
   const style = getComputedStyle(one);
   const round = style.borderRadius.endsWith("%") ? place.width / 2 : parseFloat(style.borderRadius) || 0;
-  return /^rgba\(.* 0\)$|^transparent$/.test(style.backgroundColor) ? null : node("rect", { ...place, rx: round, fill: style.backgroundColor });
+  return /^rgba\(.* 0\)$|^transparent$/.test(style.backgroundColor)
+    ? null
+    : node("rect", { ...place, rx: round, fill: style.backgroundColor });
 }
 
 function copied(picture: HTMLImageElement): HTMLCanvasElement {
@@ -82,8 +106,10 @@ function key(named: Named[], left: number, top: number, width: number, out: SVGE
   named.forEach(({ name, colour, mark }, at) => {
     const [x, y] = [left + Math.floor(at / rows) * column, top + 16 + (at % rows) * row];
     const line = { fill: "none", stroke: colour, "stroke-width": 2.6 };
-    if (mark < 2) out.append(node("circle", { cx: x + 5, cy: y + 5, r: mark ? 3.6 : 5, ...(mark ? line : { fill: colour }) }));
-    else if (mark === 2) out.append(node("path", { d: `M${x + 5} ${y} L${x + 10} ${y + 9.4} L${x} ${y + 9.4} Z`, fill: colour }));
+    if (mark < 2)
+      out.append(node("circle", { cx: x + 5, cy: y + 5, r: mark ? 3.6 : 5, ...(mark ? line : { fill: colour }) }));
+    else if (mark === 2)
+      out.append(node("path", { d: `M${x + 5} ${y} L${x + 10} ${y + 9.4} L${x} ${y + 9.4} Z`, fill: colour }));
     else out.append(node("path", { d: `M${x + 1} ${y + 1} l8 8 m0 -8 l-8 8`, ...line }));
     const most = Math.floor((column - 28) / 6.4);
     const text = node("text", { x: x + 16, y: y + 9.5, fill: ink, "font-size": 12, "font-family": style.fontFamily });
@@ -115,7 +141,10 @@ export function asSvg(element: Element, named: Named[] = []): SVGSVGElement {
   }
   words(element, inner, reach);
   const low = named.length ? key(named, frame.left, frame.bottom, frame.right - frame.left, inner) : 0;
-  const [width, height] = [Math.ceil(frame.right - frame.left) + 2 * EDGE, Math.ceil(frame.bottom - frame.top + low) + 2 * EDGE];
+  const [width, height] = [
+    Math.ceil(frame.right - frame.left) + 2 * EDGE,
+    Math.ceil(frame.bottom - frame.top + low) + 2 * EDGE,
+  ];
   const out = node("svg", { xmlns: NS, width, height, viewBox: `0 0 ${width} ${height}` }) as SVGSVGElement;
   const paper = getComputedStyle(document.documentElement).getPropertyValue("--paper").trim() || "#ffffff";
   inner.setAttribute("transform", `translate(${EDGE - frame.left} ${EDGE - frame.top})`);

@@ -37,10 +37,22 @@ function lineOf(content: string, box: Frame, style: CSSStyleDeclaration): SVGEle
   const across = style.writingMode.startsWith("vertical");
   const halo = parseFloat(style.webkitTextStrokeWidth) || 0;
   const made = node("text", {
-    ...(across ? { transform: `translate(${box.left + (box.right - box.left) * 0.26} ${box.top}) rotate(90)` } : { x: box.left, y: box.top + height * 0.78 }),
-    fill: style.color, "font-size": style.fontSize, "font-family": style.fontFamily, "font-weight": style.fontWeight,
+    ...(across
+      ? { transform: `translate(${box.left + (box.right - box.left) * 0.26} ${box.top}) rotate(90)` }
+      : { x: box.left, y: box.top + height * 0.78 }),
+    fill: style.color,
+    "font-size": style.fontSize,
+    "font-family": style.fontFamily,
+    "font-weight": style.fontWeight,
     "font-variant-numeric": style.fontVariantNumeric,
-    ...(halo ? { stroke: style.webkitTextStrokeColor, "stroke-width": halo, "paint-order": "stroke", "stroke-linejoin": "round" } : {}),
+    ...(halo
+      ? {
+          stroke: style.webkitTextStrokeColor,
+          "stroke-width": halo,
+          "paint-order": "stroke",
+          "stroke-linejoin": "round",
+        }
+      : {}),
   });
   made.textContent = content;
   return made;
@@ -105,5 +117,8 @@ function shortened({ content, box }: Line, room: number, style: CSSStyleDeclarat
   const fits = (most: string) => pen!.measureText(most).width <= room + 1;
   if (content.length <= 400 && fits(content)) return { content, box };
   while (letters.length > 1 && !fits(`${letters.join("")}…`)) letters.pop();
-  return { content: `${letters.join("").trimEnd()}…`, box: new DOMRect(box.left, box.top, Math.min(box.width, room), box.height) };
+  return {
+    content: `${letters.join("").trimEnd()}…`,
+    box: new DOMRect(box.left, box.top, Math.min(box.width, room), box.height),
+  };
 }

@@ -14,7 +14,14 @@ test("shares are never whole unless they are", () => {
 });
 
 test("numbers have no more digits than are known", () => {
-  expect([0.934, -39.87, 0.0031, 1234.5, 0, 3.14159].map(amount)).toEqual(["0.93", "−40", "0.003", "1,235", "0", "3.1"]);
+  expect([0.934, -39.87, 0.0031, 1234.5, 0, 3.14159].map(amount)).toEqual([
+    "0.93",
+    "−40",
+    "0.003",
+    "1,235",
+    "0",
+    "3.1",
+  ]);
   expect(amount(0.00007)).toContain("<");
   expect(interval(0.5, 0.4, 0.6)).toBe("0.50 [0.40, 0.60]");
   expect(interval(0.5, null, null)).toBe("0.50");
@@ -25,7 +32,14 @@ test("numbers have no more digits than are known", () => {
 });
 
 test("a table becomes comma-separated values that a spreadsheet reads back", () => {
-  const csv = asCsv({ columns: ["id", "text"], rows: [["a", 'he said "no", twice'], [1, null], ["line\nbreak", 2.5]] });
+  const csv = asCsv({
+    columns: ["id", "text"],
+    rows: [
+      ["a", 'he said "no", twice'],
+      [1, null],
+      ["line\nbreak", 2.5],
+    ],
+  });
   expect(csv).toBe('id,text\r\na,"he said ""no"", twice"\r\n1,\r\n"line\nbreak",2.5\r\n');
 });
 
@@ -52,8 +66,15 @@ test("scales run from their first stop to their last, and words on them can be r
 });
 
 test("the commands that are missing come in the order in which they are run", () => {
-  const stage = (name: string, done: boolean) => ({ stage: name, done, command: `headatlas ${name} x.atlas`, results: [] });
-  const atlas = { stages: ["features", "cluster", "project", "correlate"].map((name) => stage(name, name === "features")) };
+  const stage = (name: string, done: boolean) => ({
+    stage: name,
+    done,
+    command: `headatlas ${name} x.atlas`,
+    results: [],
+  });
+  const atlas = {
+    stages: ["features", "cluster", "project", "correlate"].map((name) => stage(name, name === "features")),
+  };
   expect(commandsFor(atlas, "correlate")).toBe("headatlas cluster x.atlas && headatlas correlate x.atlas");
   expect(commandsFor(atlas, "project")).toBe("headatlas project x.atlas");
 });

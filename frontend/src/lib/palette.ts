@@ -4,7 +4,16 @@ import type { Theme } from "./theme.svelte";
 export type Rgb = [number, number, number];
 
 export const CATEGORIES = [
-  "#2673AF", "#E59F02", "#16A276", "#D45E03", "#53B6EF", "#C877A7", "#6F4DC2", "#ADA142", "#8C5B44", "#A22B58",
+  "#2673AF",
+  "#E59F02",
+  "#16A276",
+  "#D45E03",
+  "#53B6EF",
+  "#C877A7",
+  "#6F4DC2",
+  "#ADA142",
+  "#8C5B44",
+  "#A22B58",
 ];
 export const NOISE_GREY: Record<Theme, string> = { light: "#b4bac4", dark: "#6b7280" };
 const STEPS = ["#a9d9c4", "#62b4b7", "#358bab", "#2a5f98", "#263a78"];
@@ -54,10 +63,12 @@ export function scaleColour(scale: Scale, theme: Theme, share: number): string {
 
 /** Black or white, whichever is read better on a colour of a scale. */
 export function readable(scale: Scale, theme: Theme, share: number): string {
-  const [r, g, b] = scaleColour(scale, theme, share).match(/\d+/g)!.map((part) => {
-    const value = Number(part) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  });
+  const [r, g, b] = scaleColour(scale, theme, share)
+    .match(/\d+/g)!
+    .map((part) => {
+      const value = Number(part) / 255;
+      return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    });
   const light = 0.2126 * r + 0.7152 * g + 0.0722 * b;
   return 1.05 / (light + 0.05) > (light + 0.05) / 0.0575 ? "#ffffff" : "#14161b";
 }

@@ -15,7 +15,7 @@ function parse(hash: string): { tab: Tab; item: string | null; params: Params } 
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [name, ...rest] = path.split("/");
   const tab = (TABS as readonly string[]).includes(name) ? (name as Tab) : "overview";
-  let item: string | null = null;
+  let item: string | null;
   try {
     item = rest.length && rest[0] ? decodeURIComponent(rest.join("/")) : null;
   } catch {
@@ -44,11 +44,14 @@ class Route {
 
   /** The address of a place; what is not named stays, and another tab begins as it was left. */
   link({ tab = this.tab, item, params = {} }: Target): string {
-    const shared = Object.fromEntries(SHARED.filter((name) => name in this.params).map((name) => [name, this.params[name]]));
+    const shared = Object.fromEntries(
+      SHARED.filter((name) => name in this.params).map((name) => [name, this.params[name]]),
+    );
     const left = Object.fromEntries(
       Object.entries(remembered.get(tab) ?? {}).filter(([name]) => !SHARED.includes(name)),
     );
-    const all: Record<string, unknown> = tab === this.tab ? { ...this.params, ...params } : { ...left, ...shared, ...params };
+    const all: Record<string, unknown> =
+      tab === this.tab ? { ...this.params, ...params } : { ...left, ...shared, ...params };
     const kept = Object.entries(all).filter(([, value]) => value !== null && value !== undefined && value !== "");
     const query = new URLSearchParams(kept.map(([name, value]) => [name, String(value)])).toString();
     const where = item === undefined ? (tab === this.tab ? this.item : null) : item;

@@ -1,7 +1,10 @@
 // Dots of many heads on one line. Those that would lie within half a pixel are one dot, as dark as they are together.
 const FAINT = 0.45; // the opacity of a single dot
 
-export function dotsOf(values: { value: number }[], place: (value: number) => number): { at: number; opacity: number }[] {
+export function dotsOf(
+  values: { value: number }[],
+  place: (value: number) => number,
+): { at: number; opacity: number }[] {
   const counts = new Map<number, number>();
   for (const { value } of values) {
     const at = Math.round(2 * place(value)) / 2;

@@ -29,7 +29,8 @@ describe("cells", () => {
     expect(shares[3]).toBeCloseTo(0.75, 2);
     for (const mark of [0, 1, 2, 3])
       for (const side of [4, 5, 7, 23])
-        for (const [x, y] of cellShape(side, mark).flat()) expect(Math.min(x, y, side - x, side - y)).toBeGreaterThanOrEqual(0);
+        for (const [x, y] of cellShape(side, mark).flat())
+          expect(Math.min(x, y, side - x, side - y)).toBeGreaterThanOrEqual(0);
   });
   it("are plain squares where nobody could tell more", () => {
     expect(cellShape(3, 2)).toEqual(cellShape(3, 0));

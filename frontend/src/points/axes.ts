@@ -76,7 +76,8 @@ export function roundTicks(low: number, high: number, count = 5): Tick[] {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((times) => times * power >= rough) ?? 10);
   const values: number[] = [];
-  for (let i = Math.ceil(low / step); i <= Math.floor(high / step + 1e-9); i++) values.push(Number((i * step).toPrecision(12)));
+  for (let i = Math.ceil(low / step); i <= Math.floor(high / step + 1e-9); i++)
+    values.push(Number((i * step).toPrecision(12)));
   const written = labels(values);
   return values.map((value, i) => ({ value, label: written[i] }));
 }

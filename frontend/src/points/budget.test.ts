@@ -13,7 +13,11 @@ describe("the budget", () => {
     return fixed + Math.min(total, budget.count) * perPoint;
   };
 
-  it.each([[0.002, 5], [0.0005, 12], [0.00002, 4]])("comes to fill a frame at %d ms a point", (perPoint, fixed) => {
+  it.each([
+    [0.002, 5],
+    [0.0005, 12],
+    [0.00002, 4],
+  ])("comes to fill a frame at %d ms a point", (perPoint, fixed) => {
     const taken = settle(new Budget(), perPoint, fixed);
     expect(taken).toBeGreaterThan(0.85 * FRAME);
     expect(taken).toBeLessThan(1.1 * FRAME);
@@ -120,7 +124,8 @@ it("fewer points are larger and more opaque, and so are points with more room", 
 it("a sample leaves as much ink as all points, as far as size allows", () => {
   const style = { size: 2, alpha: 0.3 };
   const ink = (one: typeof style, share: number) => share * one.alpha * one.size ** 2;
-  for (const fraction of [1, 0.5, 0.2]) expect(ink(standingFor(style, fraction), fraction)).toBeCloseTo(ink(style, 1), 6);
+  for (const fraction of [1, 0.5, 0.2])
+    expect(ink(standingFor(style, fraction), fraction)).toBeCloseTo(ink(style, 1), 6);
   expect(standingFor(style, 1)).toEqual(style);
   expect(standingFor(style, 0.0001).size).toBeLessThanOrEqual(2.6 * style.size);
 });

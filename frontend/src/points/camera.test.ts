@@ -1,6 +1,17 @@
 import { expect, it } from "vitest";
 import {
-  fitted, limited, panned, PLANE, readCamera, scaleOf, toPlane, toScreen, WHOLE, writeCamera, zoomed, type Camera,
+  fitted,
+  limited,
+  panned,
+  PLANE,
+  readCamera,
+  scaleOf,
+  toPlane,
+  toScreen,
+  WHOLE,
+  writeCamera,
+  zoomed,
+  type Camera,
 } from "./camera";
 
 const size = { width: 900, height: 600 };
@@ -21,7 +32,11 @@ it("shows the whole plane in the shorter side, y upwards", () => {
 
 it.each([0.3, 0.9, 1.1, 5])("zooming by %d keeps what is under the pointer there", (factor) => {
   const camera: Camera = [30_000, 31_000, 2];
-  for (const [x, y] of [[450, 300], [10, 20], [899, 599]]) {
+  for (const [x, y] of [
+    [450, 300],
+    [10, 20],
+    [899, 599],
+  ]) {
     const place = toPlane(camera, size, x, y);
     const after = toScreen(zoomed(camera, size, factor, x, y), size, ...place);
     expect(after[0]).toBeCloseTo(x, 4);
@@ -51,7 +66,10 @@ it("what is dragged follows the pointer", () => {
 it("fits all points into the picture, as large as they can be", () => {
   const bounds = { left: 0, bottom: 20_000, right: PLANE, top: 45_534 };
   const camera = fitted(bounds, size, 30);
-  const corners = [toScreen(camera, size, bounds.left, bounds.top), toScreen(camera, size, bounds.right, bounds.bottom)];
+  const corners = [
+    toScreen(camera, size, bounds.left, bounds.top),
+    toScreen(camera, size, bounds.right, bounds.bottom),
+  ];
   expect(corners[0][1]).toBeGreaterThanOrEqual(29);
   expect(corners[1][1]).toBeLessThanOrEqual(571);
   expect(corners[1][0] - corners[0][0]).toBeGreaterThan(700);
@@ -67,7 +85,19 @@ it("is written into an address and read from it", () => {
     expect(back[2]).toBeCloseTo(camera[2], 2);
     expect(writeCamera(back)).toBe(writeCamera(camera));
   }
-  for (const wrong of ["", "1,2", "1,2,3,4", "a,b,c", "1,2,0", "1,2,-3", "1e9,1,1", "--1,1,1", null, undefined, "NaN,1,1"])
+  for (const wrong of [
+    "",
+    "1,2",
+    "1,2,3,4",
+    "a,b,c",
+    "1,2,0",
+    "1,2,-3",
+    "1e9,1,1",
+    "--1,1,1",
+    null,
+    undefined,
+    "NaN,1,1",
+  ])
     expect(readCamera(wrong)).toBeNull();
   expect(readCamera("999999,5,9999")).toEqual(limited([999_999, 5, 9_999]));
 });

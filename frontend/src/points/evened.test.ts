@@ -7,7 +7,7 @@ import { boundsOf, GridIndex } from "./pick";
 
 const NONE = 65535;
 let seed = 5;
-const chance = () => ((seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32);
+const chance = () => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32;
 
 /** Crowded in the middle, with far outliers; every 50th has no place, every 7th the same coordinate across. */
 function crowd(count: number): Uint16Array {
@@ -26,7 +26,8 @@ describe("points on quantile axes", () => {
   it("lie where the axis of all their coordinates puts them", () => {
     for (const axis of [0, 1]) {
       const slow = quantileAxis(known.map((i) => positions[2 * i + axis]));
-      for (const i of known) expect(found.places[2 * i + axis]).toBe(Math.round(65534 * slow.forward(positions[2 * i + axis])));
+      for (const i of known)
+        expect(found.places[2 * i + axis]).toBe(Math.round(65534 * slow.forward(positions[2 * i + axis])));
     }
   });
   it("keep their order, reach both ends, and have no place where they had none", () => {
@@ -104,7 +105,12 @@ describe("ticks", () => {
 
 describe("a lasso", () => {
   it("holds the same maps on other axes", () => {
-    const lasso = [[22000, 20000], [45000, 26000], [40000, 52000], [18000, 44000]] as const;
+    const lasso = [
+      [22000, 20000],
+      [45000, 26000],
+      [40000, 52000],
+      [18000, 44000],
+    ] as const;
     const inside = new Set(new GridIndex(positions).inside(lasso));
     const there = new Set(new GridIndex(found.places).inside(carried(lasso, found.to)));
     expect(inside.size).toBeGreaterThan(1000);

@@ -44,7 +44,8 @@ export function evened(positions: Uint16Array, k = 100): Evened {
     }
   }
   return {
-    places, both,
+    places,
+    both,
     to: (x, y) => [PLANE * both[0].forward(x), PLANE * both[1].forward(y)],
     from: (x, y) => [both[0].inverse(x / PLANE), both[1].inverse(y / PLANE)],
   };
@@ -58,7 +59,11 @@ function countedAxis(counts: Uint32Array, k: number): Axis {
     while (rank >= passed) passed += counts[++value];
     return value;
   };
-  return rankedAxis(counts.reduce((sum, count) => sum + count, 0), valueAt, k);
+  return rankedAxis(
+    counts.reduce((sum, count) => sum + count, 0),
+    valueAt,
+    k,
+  );
 }
 
 function tableOf(axis: Axis): Uint16Array {
@@ -83,25 +88,36 @@ export function carried(polygon: Polygon, point: Point): Polygon {
   return polygon.flatMap(([ax, ay], at) => {
     const [bx, by] = polygon[(at + 1) % polygon.length];
     const pieces = Math.max(1, Math.ceil(Math.hypot(bx - ax, by - ay) / PIECE));
-    return Array.from({ length: pieces }, (_, i) => point(ax + ((bx - ax) * i) / pieces, ay + ((by - ay) * i) / pieces));
+    return Array.from({ length: pieces }, (_, i) =>
+      point(ax + ((bx - ax) * i) / pieces, ay + ((by - ay) * i) / pieces),
+    );
   });
 }
 
 /** Ticks of the places in sight, with the values that the frame gives to the positions. */
-export const ticksOf = ({ both }: Evened, { x, y, step }: Frame): Ticks => evenMarks([valued(both[0], x, step), valued(both[1], y, step)]);
+export const ticksOf = ({ both }: Evened, { x, y, step }: Frame): Ticks =>
+  evenMarks([valued(both[0], x, step), valued(both[1], y, step)]);
 
 /** Ticks of quantile axes in sight; an axis reaches over so many planes, around the middle of the plane. */
-export const evenMarks = ([across, up]: [Axis, Axis], [wide, high] = [1, 1]): Ticks => (camera, size) => {
-  const [left, top] = toPlane(camera, size, 0, 0);
-  const [right, bottom] = toPlane(camera, size, size.width, size.height);
-  const share = (value: number, reach: number) => (value / PLANE - 0.5) / reach + 0.5;
-  const put = (place: number, reach: number) => PLANE * ((place - 0.5) * reach + 0.5);
-  const many = (pixels: number) => (pixels > 600 ? 8 : 4);
-  return {
-    across: evenTicks(across, share(left, wide), share(right, wide), many(size.width)).map(({ place, label }) => ({ at: toScreen(camera, size, put(place, wide), 0)[0], label })),
-    up: evenTicks(up, share(bottom, high), share(top, high), many(size.height)).map(({ place, label }) => ({ at: toScreen(camera, size, 0, put(place, high))[1], label })),
+export const evenMarks =
+  ([across, up]: [Axis, Axis], [wide, high] = [1, 1]): Ticks =>
+  (camera, size) => {
+    const [left, top] = toPlane(camera, size, 0, 0);
+    const [right, bottom] = toPlane(camera, size, size.width, size.height);
+    const share = (value: number, reach: number) => (value / PLANE - 0.5) / reach + 0.5;
+    const put = (place: number, reach: number) => PLANE * ((place - 0.5) * reach + 0.5);
+    const many = (pixels: number) => (pixels > 600 ? 8 : 4);
+    return {
+      across: evenTicks(across, share(left, wide), share(right, wide), many(size.width)).map(({ place, label }) => ({
+        at: toScreen(camera, size, put(place, wide), 0)[0],
+        label,
+      })),
+      up: evenTicks(up, share(bottom, high), share(top, high), many(size.height)).map(({ place, label }) => ({
+        at: toScreen(camera, size, 0, put(place, high))[1],
+        label,
+      })),
+    };
   };
-};
 
 /** An axis of coordinates as one of the values they stand for. */
 const valued = (axis: Axis, middle: number, step: number): Axis => ({

@@ -23,7 +23,10 @@ const GRAIN = 3; // pixels between two places of a drawn line
 const SETTLE = 45; // milliseconds in which most of a zoom is done: smooth, yet not to be waited for
 const STEP = 1.5; // zoom of a key
 const PAN: Record<string, [number, number]> = {
-  ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1],
+  ArrowLeft: [1, 0],
+  ArrowRight: [-1, 0],
+  ArrowUp: [0, 1],
+  ArrowDown: [0, -1],
 };
 
 type Place = [x: number, y: number];
@@ -68,7 +71,8 @@ function smoothZoom(handlers: Handlers) {
     const share = still.matches || Math.abs(left) < 0.004 ? 1 : 1 - Math.exp(-Math.max(8, now - last) / SETTLE);
     last = now;
     handlers.zoom(Math.exp(left * share), ...at);
-    if (pointed) handlers.hover(...at); // another point may be there now
+    if (pointed)
+      handlers.hover(...at); // another point may be there now
     else handlers.leave();
     left *= 1 - share;
     frame = left === 0 ? 0 : requestAnimationFrame(step);

@@ -17,7 +17,8 @@ it("names never lie over one another nor outside, and the first have the right o
     expect(one.left - one.width / 2).toBeGreaterThanOrEqual(0);
     expect(one.left + one.width / 2).toBeLessThanOrEqual(size.width);
     for (const other of found.slice(at + 1)) {
-      const apart = Math.abs(one.left - other.left) >= (one.width + other.width) / 2 || Math.abs(one.top - other.top) >= LINE;
+      const apart =
+        Math.abs(one.left - other.left) >= (one.width + other.width) / 2 || Math.abs(one.top - other.top) >= LINE;
       expect(apart).toBe(true);
     }
   });

@@ -19,13 +19,33 @@ export const WIDEST = 190; // pixels; longer names are cut with an ellipsis
 export const LINE = 18; // pixels of height
 const GAP = 3;
 type Shifts = readonly (readonly [across: number, down: number])[]; // in widths and lines
-const SHIFTS: Shifts = [[0, 0], [0, -1], [0, 1], [0, -2], [0, 2], [0.55, 0], [-0.55, 0]];
+const SHIFTS: Shifts = [
+  [0, 0],
+  [0, -1],
+  [0, 1],
+  [0, -2],
+  [0, 2],
+  [0.55, 0],
+  [-0.55, 0],
+];
 /** Beside a point that stays in sight: to the right if there is room. */
-export const BESIDE: Shifts = [[0.51, 0], [-0.51, 0], [0, -1.01], [0, 1.01], [0.51, -1.01], [0.51, 1.01], [-0.51, -1.01], [-0.51, 1.01]];
+export const BESIDE: Shifts = [
+  [0.51, 0],
+  [-0.51, 0],
+  [0, -1.01],
+  [0, 1.01],
+  [0.51, -1.01],
+  [0.51, 1.01],
+  [-0.51, -1.01],
+  [-0.51, 1.01],
+];
 
 /** `measure` gives the width of a text with its dot, or with the room on both sides. */
 export function placed(
-  labels: readonly Label[], camera: Camera, size: Size, measure: (text: string) => number,
+  labels: readonly Label[],
+  camera: Camera,
+  size: Size,
+  measure: (text: string) => number,
   { line = LINE, shifts = SHIFTS, gap = GAP }: { line?: number; shifts?: Shifts; gap?: number } = {},
 ): Placed[] {
   const out: Placed[] = [];
@@ -48,5 +68,4 @@ export function placed(
   return out;
 }
 
-const clamped = (value: number, margin: number, length: number) =>
-  Math.max(margin, Math.min(length - margin, value));
+const clamped = (value: number, margin: number, length: number) => Math.max(margin, Math.min(length - margin, value));

@@ -23,10 +23,9 @@ it("the beginning of a shuffle is a fair sample", () => {
 
 it("no group lies always above another", () => {
   const order = shuffled(100_000);
-  let above = 0;
   const last = new Float64Array(2);
   order.forEach((point, at) => (last[point % 2] += at));
-  above = last[0] / (last[0] + last[1]);
+  const above = last[0] / (last[0] + last[1]);
   expect(above).toBeCloseTo(0.5, 2);
 });
 
@@ -53,7 +52,8 @@ it("gives every panel its own run: of a slice, of a list, of all", () => {
   const list = Uint32Array.of(3, 500, 3, 700);
   const lists = [members({ first: 100, count: 50 }, 1_000), members(list, 1_000), members(null, 1_000)];
   const { order, runs } = arranged(lists, positions, null);
-  const panel = (at: number) => [...order.subarray(runs[at].first, runs[at].first + runs[at].count)].sort((a, b) => a - b);
+  const panel = (at: number) =>
+    [...order.subarray(runs[at].first, runs[at].first + runs[at].count)].sort((a, b) => a - b);
   expect(panel(0)).toEqual(Array.from({ length: 50 }, (_, i) => 100 + i).filter((i) => i !== 199 && i % 100 !== 99));
   expect(panel(1)).toEqual([3, 3, 500, 700]);
   expect(panel(2)).toHaveLength(990);
@@ -67,7 +67,14 @@ it("gathers positions and keys in drawn order, whatever their place in memory", 
   const order = shuffled(64);
   for (const pairs of [positions, shifted.subarray(1)]) {
     const out = gatherPairs(pairs, order);
-    order.forEach((point, at) => expect([...out.subarray(2 * at, 2 * at + 2)]).toEqual([...positions.subarray(2 * point, 2 * point + 2)]));
+    order.forEach((point, at) =>
+      expect([...out.subarray(2 * at, 2 * at + 2)]).toEqual([...positions.subarray(2 * point, 2 * point + 2)]),
+    );
   }
-  expect([...gatherKeys(Uint8Array.from({ length: 64 }, (_, i) => i), order)]).toEqual([...order]);
+  expect([
+    ...gatherKeys(
+      Uint8Array.from({ length: 64 }, (_, i) => i),
+      order,
+    ),
+  ]).toEqual([...order]);
 });

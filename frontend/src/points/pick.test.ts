@@ -51,9 +51,19 @@ describe.each([1, 7, 500, 20_000])("a grid of %i points", (count) => {
       const polygon = Array.from({ length: corners }, () => [x + next() * spread, y + next() * spread] as const);
       expect(grid.inside(polygon)).toEqual(slowInside(positions, polygon));
     }
-    const upright: Polygon = [[128, 128], [128, 40_960], [40_960, 40_960], [40_960, 128]]; // along the edges of cells
+    const upright: Polygon = [
+      [128, 128],
+      [128, 40_960],
+      [40_960, 40_960],
+      [40_960, 128],
+    ]; // along the edges of cells
     expect(grid.inside(upright)).toEqual(slowInside(positions, upright));
-    expect(grid.inside([[0, 0], [65_534, 65_534]])).toHaveLength(0);
+    expect(
+      grid.inside([
+        [0, 0],
+        [65_534, 65_534],
+      ]),
+    ).toHaveLength(0);
   });
 });
 
@@ -63,15 +73,32 @@ it("leaves out maps that do not exist and hidden points", () => {
   expect(grid.nearest(65_535, 65_535, 100)).toBe(-1);
   expect(grid.nearest(100, 100, 50)).toBe(1);
   expect(grid.nearest(100, 100, 50, Uint8Array.of(0, HIDDEN, 0))).toBe(2);
-  expect([...grid.inside([[0, 0], [200, 0], [200, 200], [0, 200]])]).toEqual([1, 2]);
+  expect([
+    ...grid.inside([
+      [0, 0],
+      [200, 0],
+      [200, 200],
+      [0, 200],
+    ]),
+  ]).toEqual([1, 2]);
   expect(new GridIndex(new Uint16Array(0)).nearest(5, 5, 100)).toBe(-1);
 });
 
 it("holds only the members it is given", () => {
   const positions = cloud(2_000);
   const members = Uint32Array.from({ length: 500 }, (_, i) => 4 * i + 1).filter((i) => positions[2 * i] !== NO_MAP);
-  const all: Polygon = [[0, 0], [65_534, 0], [65_534, 65_534], [0, 65_534]];
-  const found = new GridIndex(positions, members).inside([[-1, -1], [65_535, -1], [65_535, 65_535], [-1, 65_535]]);
+  const all: Polygon = [
+    [0, 0],
+    [65_534, 0],
+    [65_534, 65_534],
+    [0, 65_534],
+  ];
+  const found = new GridIndex(positions, members).inside([
+    [-1, -1],
+    [65_535, -1],
+    [65_535, 65_535],
+    [-1, 65_535],
+  ]);
   expect(found).toEqual(members);
   expect(new GridIndex(positions, members).inside(all).length).toBeLessThanOrEqual(members.length);
 });
@@ -83,6 +110,11 @@ it("is built once for the same positions", () => {
 });
 
 it("tells how far points reach", () => {
-  expect(boundsOf(Uint16Array.of(NO_MAP, NO_MAP, 5, 9, 60_000, 3))).toEqual({ left: 5, bottom: 3, right: 60_000, top: 9 });
+  expect(boundsOf(Uint16Array.of(NO_MAP, NO_MAP, 5, 9, 60_000, 3))).toEqual({
+    left: 5,
+    bottom: 3,
+    right: 60_000,
+    top: 9,
+  });
   expect(boundsOf(Uint16Array.of(NO_MAP, NO_MAP))).toBeNull();
 });

@@ -27,8 +27,15 @@ const NONE = { lists: false, places: false, keys: false, table: false };
 export class Points {
   private surface: Surface;
   private scene: Scene = {
-    positions: new Uint16Array(0), keys: new Uint8Array(0), lut: new Uint8Array(4), marks: null, state: null,
-    faded: [180, 186, 196], groups: [null], boxes: [], cameras: [WHOLE],
+    positions: new Uint16Array(0),
+    keys: new Uint8Array(0),
+    lut: new Uint8Array(4),
+    marks: null,
+    state: null,
+    faded: [180, 186, 196],
+    groups: [null],
+    boxes: [],
+    cameras: [WHOLE],
   };
   private stale = { ...ALL }; // what the graphics card does not have yet
   private lists: Uint32Array[] = [];
@@ -202,7 +209,8 @@ export class Points {
     if (keys.length < total) throw new RangeError(`There are ${total} points but only ${keys.length} colour keys.`);
     if (stale.lists) this.lists = groups.map((group) => members(group, total));
     // the same points at other places keep their order
-    const reorder = stale.lists || (stale.places && (state !== this.orderedBy.state || !alike(positions, this.orderedBy.positions)));
+    const reorder =
+      stale.lists || (stale.places && (state !== this.orderedBy.state || !alike(positions, this.orderedBy.positions)));
     if (reorder) {
       this.arrangement = arranged(this.lists, positions, state);
       this.orderedBy = { positions, state };

@@ -22,15 +22,47 @@ it("a drawn line keeps its shape with few corners", () => {
 });
 
 it("drops corners that change nothing", () => {
-  const square = simplified([[0, 0], [500, 0], [1_000, 0], [1_000, 1_000], [500, 1_000], [0, 1_000]]);
-  expect(square).toEqual([[0, 0], [1_000, 0], [1_000, 1_000], [0, 1_000]]);
+  const square = simplified([
+    [0, 0],
+    [500, 0],
+    [1_000, 0],
+    [1_000, 1_000],
+    [500, 1_000],
+    [0, 1_000],
+  ]);
+  expect(square).toEqual([
+    [0, 0],
+    [1_000, 0],
+    [1_000, 1_000],
+    [0, 1_000],
+  ]);
 });
 
 it("is nothing without an area", () => {
   expect(simplified([])).toBeNull();
-  expect(simplified([[5, 5], [900, 900]])).toBeNull();
-  expect(simplified([[0, 0], [500, 500], [1_000, 1_000]])).toBeNull();
-  expect(simplified([[10, 10], [12, 10], [12, 12]], 50)).toBeNull();
+  expect(
+    simplified([
+      [5, 5],
+      [900, 900],
+    ]),
+  ).toBeNull();
+  expect(
+    simplified([
+      [0, 0],
+      [500, 500],
+      [1_000, 1_000],
+    ]),
+  ).toBeNull();
+  expect(
+    simplified(
+      [
+        [10, 10],
+        [12, 10],
+        [12, 12],
+      ],
+      50,
+    ),
+  ).toBeNull();
 });
 
 it("is written into an address and read from it", () => {
@@ -41,11 +73,24 @@ it("is written into an address and read from it", () => {
     expect(text).toHaveLength(6 * polygon.length);
     expect(readPolygon(text)).toEqual(polygon);
   }
-  const edges: Polygon = [[0, 0], [65_534, 0], [65_534, 65_534]];
+  const edges: Polygon = [
+    [0, 0],
+    [65_534, 0],
+    [65_534, 65_534],
+  ];
   expect(readPolygon(writePolygon(edges))).toEqual(edges);
 });
 
 it("anything else in an address is no polygon", () => {
-  const wrong = ["", "abc", "000000000000", "zzzzzzzzzzzzzzzzzz", "ABCDEFABCDEFABCDEF", "0".repeat(6 * 41), null, undefined];
+  const wrong = [
+    "",
+    "abc",
+    "000000000000",
+    "zzzzzzzzzzzzzzzzzz",
+    "ABCDEFABCDEFABCDEF",
+    "0".repeat(6 * 41),
+    null,
+    undefined,
+  ];
   for (const text of wrong) expect(readPolygon(text)).toBeNull();
 });

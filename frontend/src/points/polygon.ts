@@ -65,7 +65,10 @@ const snapped = (value: number) => Math.min(PLANE, Math.max(0, Math.round(value 
 
 /** For an address: six characters a corner. */
 export const writePolygon = (polygon: Polygon) =>
-  polygon.flat().map((value) => (snapped(value) / STEP).toString(36).padStart(DIGITS, "0")).join("");
+  polygon
+    .flat()
+    .map((value) => (snapped(value) / STEP).toString(36).padStart(DIGITS, "0"))
+    .join("");
 
 /** What an address says, or null where it says nothing that can be used. */
 export function readPolygon(text: string | null | undefined): Polygon | null {

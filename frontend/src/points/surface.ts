@@ -124,7 +124,10 @@ export class Surface {
 
 function compiled(gl: WebGL2RenderingContext): WebGLProgram {
   const program = gl.createProgram();
-  for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]] as const) {
+  for (const [kind, source] of [
+    [gl.VERTEX_SHADER, VERTEX],
+    [gl.FRAGMENT_SHADER, FRAGMENT],
+  ] as const) {
     const shader = gl.createShader(kind);
     if (!shader) break; // the context was lost meanwhile: linking fails below
     gl.shaderSource(shader, source);

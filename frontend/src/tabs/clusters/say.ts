@@ -20,9 +20,12 @@ export function ratio(value: number | null): string {
 
 /** Two digits of small values, so that means that differ look different. */
 export const digits = (value: number | null) =>
-  value !== null && Math.abs(value) >= 0.001 && Math.abs(value) < 0.1 ? value.toPrecision(2).replace("-", "−") : amount(value);
+  value !== null && Math.abs(value) >= 0.001 && Math.abs(value) < 0.1
+    ? value.toPrecision(2).replace("-", "−")
+    : amount(value);
 
-export const stability = (value: number | null) => (value === null ? stabilityWord(value) : `${stabilityWord(value)} (${ratio(value)})`);
+export const stability = (value: number | null) =>
+  value === null ? stabilityWord(value) : `${stabilityWord(value)} (${ratio(value)})`;
 
 /** A name as a sentence begins. */
 export const begin = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
@@ -41,7 +44,11 @@ export function home(row: ClusterRow, most = 3): string {
 }
 
 export const layersOf = (row: ClusterRow) =>
-  !row.layers ? "" : row.layers === "spread" ? "no layer above all" : `layer${/^\d+$/.test(row.layers) ? "" : "s"} ${row.layers}`;
+  !row.layers
+    ? ""
+    : row.layers === "spread"
+      ? "no layer above all"
+      : `layer${/^\d+$/.test(row.layers) ? "" : "s"} ${row.layers}`;
 
 export function clusterSentence(row: ClusterRow): string {
   const size = `${begin(row.name)}: ${many(row.maps, "map")} (${percent(row.share)})`;
@@ -54,8 +61,13 @@ export function allSentence(rows: ClusterRow[]): string {
   const real = rows.filter((row) => row.cluster >= 0);
   const maps = rows.reduce((sum, row) => sum + row.maps, 0);
   if (!real.length) return `All ${many(maps, "map")} are noise: no pattern was found.`;
-  const tally = ["stable", "fair", "shaky"].map((word) => [real.filter((row) => stabilityWord(row.stability) === word).length, word] as const);
-  const sure = tally.filter(([count]) => count).map(([count, word]) => `${count} ${word}`).join(", ");
+  const tally = ["stable", "fair", "shaky"].map(
+    (word) => [real.filter((row) => stabilityWord(row.stability) === word).length, word] as const,
+  );
+  const sure = tally
+    .filter(([count]) => count)
+    .map(([count, word]) => `${count} ${word}`)
+    .join(", ");
   const first = real.reduce((best, row) => (row.maps > best.maps ? row : best));
   const noise = rows.find((row) => row.cluster < 0);
   const rest = noise?.maps ? `; ${percent(noise.share)} belong to none` : "";
@@ -94,9 +106,16 @@ export function reasons(atlas: AtlasCard, evidence: string): (Reason | string)[]
 }
 
 /** Rows whose name (or number) holds the words, in order; noise stays last. */
-export function arrange(rows: ClusterRow[], sort: Sort, words: string, layer: (row: ClusterRow) => number): ClusterRow[] {
+export function arrange(
+  rows: ClusterRow[],
+  sort: Sort,
+  words: string,
+  layer: (row: ClusterRow) => number,
+): ClusterRow[] {
   const sought = words.trim().toLowerCase();
-  const kept = rows.filter((row) => !sought || row.name.toLowerCase().includes(sought) || String(row.cluster) === sought);
+  const kept = rows.filter(
+    (row) => !sought || row.name.toLowerCase().includes(sought) || String(row.cluster) === sought,
+  );
   const by: Record<Sort, (a: ClusterRow, b: ClusterRow) => number> = {
     size: (a, b) => b.maps - a.maps,
     stability: (a, b) => (b.stability ?? -1) - (a.stability ?? -1),

@@ -11,7 +11,8 @@ export const MOST = 1500;
 export function strongest(values: Float32Array, columns: number, least: number, most = MOST): Arc[] {
   const found: Arc[] = [];
   for (let i = 0; i < values.length; i++)
-    if (values[i] >= least && values[i] > 0) found.push({ query: Math.floor(i / columns), key: i % columns, value: values[i] });
+    if (values[i] >= least && values[i] > 0)
+      found.push({ query: Math.floor(i / columns), key: i % columns, value: values[i] });
   found.sort((a, b) => b.value - a.value);
   return found.slice(0, most).reverse();
 }
@@ -31,7 +32,8 @@ export function received(values: Float32Array, rows: number, columns: number): F
   return sum;
 }
 
-export const rowOf = (values: Float32Array, columns: number, row: number) => values.subarray(row * columns, (row + 1) * columns);
+export const rowOf = (values: Float32Array, columns: number, row: number) =>
+  values.subarray(row * columns, (row + 1) * columns);
 
 export function columnOf(values: Float32Array, rows: number, columns: number, column: number): Float32Array {
   const found = new Float32Array(rows);

@@ -30,7 +30,10 @@ describe("unusual", () => {
   });
   it("agrees with itself over all examples", () => {
     let seed = 3;
-    const many = Uint16Array.from({ length: 200 * 6 }, () => ((seed = (seed * 16807) % 2147483647), seed % 100 < 97 ? seed % 3 : 3 + (seed % 4)));
+    const many = Uint16Array.from(
+      { length: 200 * 6 },
+      () => ((seed = (seed * 16807) % 2147483647), seed % 100 < 97 ? seed % 3 : 3 + (seed % 4)),
+    );
     const all = countLabels(many, 2, 3);
     const found = unlikeCounts(all);
     for (let example = 0; example < 200; example++) expect(found[example]).toBe(unlike(all, example).length);
@@ -40,7 +43,12 @@ describe("unusual", () => {
 
 describe("rows", () => {
   const examples = {
-    id: ["b2", "a10", "a9"], excerpt: ["One", "two", "three"], n_tokens: [3, 1, 2], n_target: [0, 0, 0], window: [0, 0, 0], windows: [1, 1, 1],
+    id: ["b2", "a10", "a9"],
+    excerpt: ["One", "two", "three"],
+    n_tokens: [3, 1, 2],
+    n_target: [0, 0, 0],
+    window: [0, 0, 0],
+    windows: [1, 1, 1],
     columns: { topic: ["x", "y", "x"], score: [1, null, -2] },
   } as Examples;
   const all = { query: "", texts: null, filters: {} };
@@ -74,7 +82,12 @@ describe("tokens", () => {
   it("know their direction and their spaces", () => {
     expect([direction("12 שלום"), direction("a שלום"), direction("…")]).toEqual(["rtl", "ltr", "ltr"]);
     const token = (text: string, word: number, special = false): Token => ({ text, word, special, segment: 0 });
-    expect(spaces([token("[CLS]", -1, true), token("un", 0), token("##do", 0), token(".", 1)])).toEqual([false, true, false, false]);
+    expect(spaces([token("[CLS]", -1, true), token("un", 0), token("##do", 0), token(".", 1)])).toEqual([
+      false,
+      true,
+      false,
+      false,
+    ]);
     expect(spaces([token("A", 0), token(" cat", 1), token("s", 1)])).toEqual([false, true, false]);
   });
 });
@@ -82,7 +95,11 @@ describe("tokens", () => {
 describe("arcs and pyramid", () => {
   const values = Float32Array.from([0.9, 0.1, 0.4, 0.6]);
   it("takes the strongest, the strongest last", () => {
-    expect(strongest(values, 2, 0.3).map((arc) => [arc.query, arc.key])).toEqual([[1, 0], [1, 1], [0, 0]]);
+    expect(strongest(values, 2, 0.3).map((arc) => [arc.query, arc.key])).toEqual([
+      [1, 0],
+      [1, 1],
+      [0, 0],
+    ]);
     expect(strongest(values, 2, 0, 1)).toHaveLength(1);
     expect(usualLeast(values, 1)).toBeCloseTo(0.5);
     expect(received(values, 2, 2)[0]).toBeCloseTo(0.65);

@@ -10,15 +10,29 @@ vi.mock("../../lib/selection.svelte", () => ({
 }));
 const { chosenHeads, headsOf, parseHeads, toggle, writeHeads } = await import("./heads");
 
-const layer = (index: number, heads: number, kind: LayerCard["kind"] = "encoder"): LayerCard => ({ index, kind, heads, key_heads: heads, causal: false });
+const layer = (index: number, heads: number, kind: LayerCard["kind"] = "encoder"): LayerCard => ({
+  index,
+  kind,
+  heads,
+  key_heads: heads,
+  causal: false,
+});
 const LAYERS = [layer(0, 2), layer(1, 1, "cross")];
 
 describe("heads", () => {
   it("reads heads that exist, each once, in order", () => {
-    expect(parseHeads("1.0, 0.1,0.1,0.7,x,9.9", LAYERS)).toEqual([{ layer: 0, head: 1 }, { layer: 1, head: 0 }]);
+    expect(parseHeads("1.0, 0.1,0.1,0.7,x,9.9", LAYERS)).toEqual([
+      { layer: 0, head: 1 },
+      { layer: 1, head: 0 },
+    ]);
     expect(parseHeads(undefined, LAYERS)).toBeNull();
     expect(parseHeads("none", LAYERS)).toEqual([]);
-    expect(writeHeads([{ layer: 1, head: 0 }, { layer: 0, head: 1 }])).toBe("0.1,1.0");
+    expect(
+      writeHeads([
+        { layer: 1, head: 0 },
+        { layer: 0, head: 1 },
+      ]),
+    ).toBe("0.1,1.0");
   });
   it("toggles one head or a whole layer", () => {
     const both = headsOf(LAYERS, "encoder");

@@ -7,7 +7,8 @@ export type Kind = LayerCard["kind"];
 /** The kinds a model has, in the order of its layers. */
 export const kinds = (layers: LayerCard[]): Kind[] => [...new Set(layers.map((layer) => layer.kind))];
 
-export const exists = (layers: LayerCard[], { layer, head }: HeadPlace) => layer < layers.length && head < layers[layer].heads;
+export const exists = (layers: LayerCard[], { layer, head }: HeadPlace) =>
+  layer < layers.length && head < layers[layer].heads;
 
 /** `0.2,3.10` as heads that exist, in order, each once. */
 export function parseHeads(text: string | undefined, layers: LayerCard[]): HeadPlace[] | null {
@@ -34,11 +35,18 @@ export function toggle(chosen: HeadPlace[], these: HeadPlace[]): HeadPlace[] {
 
 /** All heads of the layers of a kind. */
 export const headsOf = (layers: LayerCard[], kind: Kind): HeadPlace[] =>
-  layers.flatMap((layer, at) => (layer.kind === kind ? Array.from({ length: layer.heads }, (_, head) => ({ layer: at, head })) : []));
+  layers.flatMap((layer, at) =>
+    layer.kind === kind ? Array.from({ length: layer.heads }, (_, head) => ({ layer: at, head })) : [],
+  );
 
 /** The chosen heads: those of the address, unless a head was selected elsewhere since; else the first of the rest. */
-export function chosenHeads(named: HeadPlace[] | null, selected: HeadPlace | null, usual: HeadPlace | null): HeadPlace[] {
-  if (named && (!selected || named.length === 0 || named.some((place) => headKey(place) === headKey(selected)))) return named;
+export function chosenHeads(
+  named: HeadPlace[] | null,
+  selected: HeadPlace | null,
+  usual: HeadPlace | null,
+): HeadPlace[] {
+  if (named && (!selected || named.length === 0 || named.some((place) => headKey(place) === headKey(selected))))
+    return named;
   if (selected) return [selected];
   return [usual ?? { layer: 0, head: 0 }];
 }
@@ -47,7 +55,10 @@ export function chosenHeads(named: HeadPlace[] | null, selected: HeadPlace | nul
 function imageTokens(atlas: AtlasCard): Token[] {
   const grid = atlas.model.grid;
   if (!grid) return [];
-  const patches = Array.from({ length: grid.rows * grid.columns }, (_, i) => `${Math.floor(i / grid.columns)},${i % grid.columns}`);
+  const patches = Array.from(
+    { length: grid.rows * grid.columns },
+    (_, i) => `${Math.floor(i / grid.columns)},${i % grid.columns}`,
+  );
   return [
     ...grid.special.map((text) => ({ text, word: -1, special: true, segment: 0 })),
     ...patches.map((text, word) => ({ text, word, special: false, segment: 0 })),

@@ -23,9 +23,13 @@ export function picture(level: Level, theme: Theme, top: number): HTMLCanvasElem
   const image = new ImageData(level.columns, level.rows);
   const words = new Uint32Array(image.data.buffer);
   const colours = mapColours(theme);
-  const packed = Uint32Array.from({ length: 256 }, (_, i) => (255 << 24) | (colours[3 * i + 2] << 16) | (colours[3 * i + 1] << 8) | colours[3 * i]);
+  const packed = Uint32Array.from(
+    { length: 256 },
+    (_, i) => (255 << 24) | (colours[3 * i + 2] << 16) | (colours[3 * i + 1] << 8) | colours[3 * i],
+  );
   const scale = 1 / (top || 1);
-  for (let i = 0; i < words.length; i++) words[i] = packed[Math.min(255, Math.round(255 * Math.sqrt(level.values[i] * scale)))];
+  for (let i = 0; i < words.length; i++)
+    words[i] = packed[Math.min(255, Math.round(255 * Math.sqrt(level.values[i] * scale)))];
   canvas.getContext("2d")!.putImageData(image, 0, 0);
   there.clear();
   there.set(key, canvas);
@@ -67,7 +71,8 @@ function prepare(canvas: HTMLCanvasElement, { width, height, density }: Plot): C
 }
 
 /** Where segments change: between this unit and the one before. */
-export const borders = (units: Unit[]) => units.flatMap((unit, i) => (i > 0 && unit.segment !== units[i - 1].segment ? [i] : []));
+export const borders = (units: Unit[]) =>
+  units.flatMap((unit, i) => (i > 0 && unit.segment !== units[i - 1].segment ? [i] : []));
 
 export function drawHeat(canvas: HTMLCanvasElement, plot: Plot) {
   const { view, width, height, density, pyramid, rows, columns, colours } = plot;
@@ -79,13 +84,21 @@ export function drawHeat(canvas: HTMLCanvasElement, plot: Plot) {
   context.clip();
   context.imageSmoothingEnabled = false;
   const size = view.cell * step;
-  context.drawImage(picture(level, plot.theme, plot.top), LEFT - view.x * view.cell, TOP - view.y * view.cell, level.columns * size, level.rows * size);
+  context.drawImage(
+    picture(level, plot.theme, plot.top),
+    LEFT - view.x * view.cell,
+    TOP - view.y * view.cell,
+    level.columns * size,
+    level.rows * size,
+  );
   context.strokeStyle = colours.accent;
   context.lineWidth = 1;
   context.setLineDash([4, 3]);
   context.beginPath();
-  for (const at of borders(plot.keys)) line(context, LEFT + (at - view.x) * view.cell, TOP, 0, Math.min(height, rows * view.cell));
-  for (const at of borders(plot.queries)) line(context, LEFT, TOP + (at - view.y) * view.cell, Math.min(width, columns * view.cell), 0);
+  for (const at of borders(plot.keys))
+    line(context, LEFT + (at - view.x) * view.cell, TOP, 0, Math.min(height, rows * view.cell));
+  for (const at of borders(plot.queries))
+    line(context, LEFT, TOP + (at - view.y) * view.cell, Math.min(width, columns * view.cell), 0);
   context.stroke();
   context.restore();
   labels(context, plot);
@@ -98,12 +111,18 @@ function line(context: CanvasRenderingContext2D, x: number, y: number, across: n
 }
 
 /** Tokens at the axes: all of them if there is room, else every second, fifth … */
-function labels(context: CanvasRenderingContext2D, { view, width, height, rows, columns, queries, keys, colours, font }: Plot) {
+function labels(
+  context: CanvasRenderingContext2D,
+  { view, width, height, rows, columns, queries, keys, colours, font }: Plot,
+) {
   context.font = font;
   context.fillStyle = colours.muted;
   context.textBaseline = "middle";
   const step = Math.max(1, Math.ceil(12 / view.cell));
-  const ends = (first: number, count: number, room: number) => [Math.ceil(first - 0.5), Math.min(count, Math.floor(first + room / view.cell + 0.5))];
+  const ends = (first: number, count: number, room: number) => [
+    Math.ceil(first - 0.5),
+    Math.min(count, Math.floor(first + room / view.cell + 0.5)),
+  ];
   const [fromRow, toRow] = ends(view.y, rows, height);
   context.textAlign = "right";
   for (let i = Math.ceil(Math.max(0, fromRow) / step) * step; i < toRow; i += step)
@@ -136,7 +155,10 @@ export function drawCross(canvas: HTMLCanvasElement, plot: Plot, focus: Focus | 
   const context = prepare(canvas, plot);
   if (!focus) return;
   const { view, width, height, rows, columns, queries, keys, colours, font } = plot;
-  const [right, bottom] = [Math.min(width, (columns - view.x) * view.cell), Math.min(height, (rows - view.y) * view.cell)];
+  const [right, bottom] = [
+    Math.min(width, (columns - view.x) * view.cell),
+    Math.min(height, (rows - view.y) * view.cell),
+  ];
   const thick = Math.max(view.cell, 2);
   context.save();
   context.beginPath();
@@ -172,5 +194,11 @@ export function drawCross(canvas: HTMLCanvasElement, plot: Plot, focus: Focus | 
 export function pageColours(element: Element): Colours {
   const style = getComputedStyle(element);
   const of = (name: string) => style.getPropertyValue(name).trim();
-  return { ink: of("--ink"), muted: of("--muted"), hairline: of("--hairline"), paper: of("--paper"), accent: of("--accent") };
+  return {
+    ink: of("--ink"),
+    muted: of("--muted"),
+    hairline: of("--hairline"),
+    paper: of("--paper"),
+    accent: of("--accent"),
+  };
 }

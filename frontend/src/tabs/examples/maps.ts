@@ -25,7 +25,12 @@ const PAUSE = 8e6; // values after which the page gets a moment
 const moment = () => new Promise((done) => setTimeout(done));
 
 export async function loadBundle(
-  atlas: AtlasCard, example: Example, heads: HeadPlace[], kind: Kind, signal: AbortSignal, progress: (done: number) => void,
+  atlas: AtlasCard,
+  example: Example,
+  heads: HeadPlace[],
+  kind: Kind,
+  signal: AbortSignal,
+  progress: (done: number) => void,
 ): Promise<Bundle> {
   const { queries, keys } = sides(atlas, example, kind);
   const base = { example, heads, kind, queries, keys };
@@ -39,7 +44,13 @@ export async function loadBundle(
   }
 }
 
-async function full(path: string, heads: HeadPlace[], size: number, signal: AbortSignal, progress: (done: number) => void) {
+async function full(
+  path: string,
+  heads: HeadPlace[],
+  size: number,
+  signal: AbortSignal,
+  progress: (done: number) => void,
+) {
   const mean = new Float32Array(size);
   const keep = heads.length * size <= MEMORY;
   const each: Uint16Array[] = [];
@@ -48,7 +59,12 @@ async function full(path: string, heads: HeadPlace[], size: number, signal: Abor
     const own = next++;
     const { layer, head } = heads[own];
     const map = await fullMap(path.replace("LAYER", String(layer)).replace("HEAD", String(head)), signal);
-    if (map.length !== size) throw new Failed(0, `The map of L${layer}·H${head} has ${many(map.length, "value")}, not ${size}.`, "Reload the page.");
+    if (map.length !== size)
+      throw new Failed(
+        0,
+        `The map of L${layer}·H${head} has ${many(map.length, "value")}, not ${size}.`,
+        "Reload the page.",
+      );
     addMap(mean, map, 1 / heads.length);
     if (keep) each[own] = map;
     progress(++done);
@@ -60,14 +76,17 @@ async function full(path: string, heads: HeadPlace[], size: number, signal: Abor
     signal.throwIfAborted();
   };
   await one(); // the first alone: it makes the server run the model, the others find the result
-  await Promise.all(Array.from({ length: TOGETHER }, async () => {
-    while (next < heads.length) await one();
-  }));
+  await Promise.all(
+    Array.from({ length: TOGETHER }, async () => {
+      while (next < heads.length) await one();
+    }),
+  );
   return { mean, each, pooled: null, note: "" };
 }
 
 async function stored(atlas: AtlasCard, example: Example, heads: HeadPlace[], note: string) {
-  if (!example.pooled) throw new Failed(0, note || "There are no maps of this example.", atlas.live_note === note ? "" : atlas.live_note);
+  if (!example.pooled)
+    throw new Failed(0, note || "There are no maps of this example.", atlas.live_note === note ? "" : atlas.live_note);
   const r = atlas.resolution;
   const all = await buffer(example.pooled);
   const mean = new Float32Array(r * r);

@@ -55,7 +55,9 @@ export interface View {
 
 /** The view in which the whole map is seen; cells are square. */
 export const fit = (rows: number, columns: number, width: number, height: number): View => ({
-  x: 0, y: 0, cell: Math.max(0.01, Math.min(width / columns, height / rows, 48)),
+  x: 0,
+  y: 0,
+  cell: Math.max(0.01, Math.min(width / columns, height / rows, 48)),
 });
 
 /** A view that stays on the map. */

@@ -3,7 +3,13 @@ import type { Token } from "../../lib/api";
 import { addMap, fromPooled, group, keepOnly, reduce, resample } from "./reduce";
 
 const token = (text: string, word: number, special = false, segment = 0): Token => ({ text, word, special, segment });
-const TOKENS = [token("[CLS]", -1, true), token("un", 0), token("##able", 0), token("cat", 1), token("[SEP]", -1, true)];
+const TOKENS = [
+  token("[CLS]", -1, true),
+  token("un", 0),
+  token("##able", 0),
+  token("cat", 1),
+  token("[SEP]", -1, true),
+];
 const dice = (seed: number) => () => (seed = (seed * 16807) % 2147483647) / 2147483647;
 function random(rows: number, columns: number, seed = 7): Float32Array {
   const roll = dice(seed);
@@ -16,7 +22,9 @@ function random(rows: number, columns: number, seed = 7): Float32Array {
   return values;
 }
 const sums = (values: Float32Array, columns: number) =>
-  Array.from({ length: values.length / columns }, (_, i) => values.subarray(i * columns, (i + 1) * columns).reduce((a, b) => a + b, 0));
+  Array.from({ length: values.length / columns }, (_, i) =>
+    values.subarray(i * columns, (i + 1) * columns).reduce((a, b) => a + b, 0),
+  );
 
 describe("reduce", () => {
   it("leaves a map as it is when nothing is asked for", () => {
@@ -81,13 +89,18 @@ describe("parts", () => {
   });
   it("groups and keeps as slow loops do", () => {
     const map = random(4, 6);
-    const [rows, keys] = [[[0, 1], [2], [3]], [[0], [1, 2, 3], [4, 5]]];
+    const [rows, keys] = [
+      [[0, 1], [2], [3]],
+      [[0], [1, 2, 3], [4, 5]],
+    ];
     const found = group(map, 6, rows, keys);
-    rows.forEach((own, i) => keys.forEach((members, j) => {
-      let sum = 0;
-      for (const row of own) for (const key of members) sum += map[row * 6 + key];
-      expect(found[i * 3 + j]).toBeCloseTo(sum / own.length, 5);
-    }));
+    rows.forEach((own, i) =>
+      keys.forEach((members, j) => {
+        let sum = 0;
+        for (const row of own) for (const key of members) sum += map[row * 6 + key];
+        expect(found[i * 3 + j]).toBeCloseTo(sum / own.length, 5);
+      }),
+    );
     expect(keepOnly(map, 6, [1], [0, 5]).values[0]).toBeCloseTo(map[6] / (map[6] + map[11]), 5);
   });
 });
@@ -99,7 +112,8 @@ describe("pooled maps", () => {
     expect(found[0]).toBeCloseTo((map[0] + map[1] + map[4] + map[5]) / 2, 5);
   });
   it("keep the sum of rows in any size", () => {
-    for (const size of [3, 5, 7, 13]) sums(resample(random(8, 8), 8, 8, size, size), size).forEach((sum) => expect(sum).toBeCloseTo(1, 4));
+    for (const size of [3, 5, 7, 13])
+      sums(resample(random(8, 8), 8, 8, size, size), size).forEach((sum) => expect(sum).toBeCloseTo(1, 4));
   });
   it("come back to tokens exactly where a text is shorter by a whole factor", () => {
     const own = random(5, 5);

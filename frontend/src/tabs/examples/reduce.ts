@@ -32,14 +32,21 @@ export function addMap(sum: Float32Array, encoded: Uint16Array, weight = 1) {
 }
 
 /** Rows and columns that are kept, each row brought back to its sum of 1. */
-export function keepOnly(values: Float32Array, columns: number, rowsKept: number[], columnsKept: number[]): { values: Float32Array; empty: number } {
+export function keepOnly(
+  values: Float32Array,
+  columns: number,
+  rowsKept: number[],
+  columnsKept: number[],
+): { values: Float32Array; empty: number } {
   const out = new Float32Array(rowsKept.length * columnsKept.length);
   let empty = 0;
   rowsKept.forEach((row, i) => {
     let sum = 0;
     for (const column of columnsKept) sum += values[row * columns + column];
     if (!(sum > 1e-9)) empty++;
-    else for (let j = 0; j < columnsKept.length; j++) out[i * columnsKept.length + j] = values[row * columns + columnsKept[j]] / sum;
+    else
+      for (let j = 0; j < columnsKept.length; j++)
+        out[i * columnsKept.length + j] = values[row * columns + columnsKept[j]] / sum;
   });
   return { values: out, empty };
 }
@@ -71,7 +78,12 @@ export function reduce(values: Float32Array, queries: Token[], keys: Token[], { 
   let empty = 0;
   const plain = (units: Unit[]) => units.flatMap((unit, i) => (unit.special ? [] : [i]));
   const [rowsKept, columnsKept] = [plain(rowUnits), plain(columnUnits)];
-  if (!special && rowsKept.length && columnsKept.length && rowsKept.length + columnsKept.length < rowUnits.length + columnUnits.length) {
+  if (
+    !special &&
+    rowsKept.length &&
+    columnsKept.length &&
+    rowsKept.length + columnsKept.length < rowUnits.length + columnUnits.length
+  ) {
     ({ values, empty } = keepOnly(values, columnUnits.length, rowsKept, columnsKept));
     const rest = rowsKept.map((i) => rowUnits[i]);
     columnUnits = same ? rest : columnsKept.map((i) => columnUnits[i]);
@@ -84,7 +96,15 @@ export function reduce(values: Float32Array, queries: Token[], keys: Token[], { 
       values = group(values, columnUnits.length, down.parts, across.parts);
     [rowUnits, columnUnits] = [down.units, across.units];
   }
-  return { rows: rowUnits.length, columns: columnUnits.length, values, queries: rowUnits, keys: columnUnits, same, empty };
+  return {
+    rows: rowUnits.length,
+    columns: columnUnits.length,
+    values,
+    queries: rowUnits,
+    keys: columnUnits,
+    same,
+    empty,
+  };
 }
 
 /** Shares of `from` equal cells in `to` equal cells of the same length: [to][…cell, share of the cell]. */
@@ -101,14 +121,21 @@ function overlaps(from: number, to: number): [number, number][][] {
 }
 
 /** A map in another size: keys are summed, queries averaged, as pooled maps are made; rows keep their sum. */
-export function resample(values: Float32Array, rows: number, columns: number, newRows: number, newColumns: number): Float32Array {
+export function resample(
+  values: Float32Array,
+  rows: number,
+  columns: number,
+  newRows: number,
+  newColumns: number,
+): Float32Array {
   const [down, across] = [overlaps(rows, newRows), overlaps(columns, newColumns)];
   const out = new Float32Array(newRows * newColumns);
   down.forEach((parts, i) => {
     const whole = parts.reduce((sum, [, share]) => sum + share, 0);
     for (const [row, share] of parts)
       across.forEach((cells, j) => {
-        for (const [column, part] of cells) out[i * newColumns + j] += (share / whole) * part * values[row * columns + column];
+        for (const [column, part] of cells)
+          out[i * newColumns + j] += (share / whole) * part * values[row * columns + column];
       });
   });
   return out;
@@ -118,7 +145,13 @@ export function resample(values: Float32Array, rows: number, columns: number, ne
 export function binUnits(tokens: Token[], bins: number): Unit[] {
   const units = tokenUnits(tokens);
   if (units.length <= bins) return units;
-  const found: Unit[] = Array.from({ length: bins }, () => ({ text: "", tokens: [], special: true, segment: 0, space: true }));
+  const found: Unit[] = Array.from({ length: bins }, () => ({
+    text: "",
+    tokens: [],
+    special: true,
+    segment: 0,
+    space: true,
+  }));
   units.forEach((unit, i) => {
     const bin = found[Math.min(bins - 1, Math.floor(((i + 0.5) * bins) / units.length))];
     if (!bin.tokens.length) [bin.segment, bin.space] = [unit.segment, unit.space];

@@ -26,12 +26,17 @@ export function categories(values: Value[]): string[] | null {
 
 /** Whether a column of the dataset holds numbers. */
 export const isNumeric = (values: Value[]) =>
-  values.some((value) => typeof value === "number") && values.every((value) => value === null || typeof value === "number");
+  values.some((value) => typeof value === "number") &&
+  values.every((value) => value === null || typeof value === "number");
 
 const lowered = new WeakMap<string[], string[]>();
 /** Small letters once for all: a search of many texts then only scans. */
 export function lower(texts: string[]): string[] {
-  if (!lowered.has(texts)) lowered.set(texts, texts.map((text) => text.toLowerCase()));
+  if (!lowered.has(texts))
+    lowered.set(
+      texts,
+      texts.map((text) => text.toLowerCase()),
+    );
   return lowered.get(texts)!;
 }
 

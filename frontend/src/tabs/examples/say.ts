@@ -12,9 +12,15 @@ const NAMED = 3; // so that the sentence stays on one line
 export function saysExample(atlas: AtlasCard, number: number, rare: Unlike[] | null): string {
   const what = atlas.data.modality;
   const heads = atlas.model.layers.reduce((sum, layer) => sum + layer.heads, 0);
-  if (!rare || (!rare.length && tooFew(atlas.data.examples, what))) return `${what === "text" ? "Text" : "Image"} ${number} of ${count(atlas.data.examples)}, seen by ${many(heads, "head")}.`;
-  if (!rare.length) return `No head treats this ${what} unlike others: each of ${count(heads)} does what it does on at least ${percent(RARE)} of ${what}s.`;
-  const named = rare.slice(0, NAMED).map((one, i) => `${headName(one)} (as ${i === 0 ? "on " : ""}${percent(one.share)}${i === 0 ? ` of ${what}s` : ""})`);
+  if (!rare || (!rare.length && tooFew(atlas.data.examples, what)))
+    return `${what === "text" ? "Text" : "Image"} ${number} of ${count(atlas.data.examples)}, seen by ${many(heads, "head")}.`;
+  if (!rare.length)
+    return `No head treats this ${what} unlike others: each of ${count(heads)} does what it does on at least ${percent(RARE)} of ${what}s.`;
+  const named = rare
+    .slice(0, NAMED)
+    .map(
+      (one, i) => `${headName(one)} (as ${i === 0 ? "on " : ""}${percent(one.share)}${i === 0 ? ` of ${what}s` : ""})`,
+    );
   const rest = rare.length - NAMED;
   return `${rare.length} of ${many(heads, "head")} ${rare.length === 1 ? "treats" : "treat"} this ${what} unlike others: ${list([...named, ...(rest > 0 ? [`${rest} more`] : [])])}.`;
 }
@@ -24,7 +30,8 @@ export function saysTry(bundle: Bundle | undefined, seen: Seen | undefined): str
   if (!bundle || !seen || !bundle.heads.length || !seen.columns) return "A text of your own, on the live model.";
   const gets = received(seen.values, seen.rows, seen.columns);
   const best = gets.reduce((most, value, i) => (value > gets[most] ? i : most), 0);
-  const who = bundle.heads.length === 1 ? `${headName(bundle.heads[0])} gives` : `${bundle.heads.length} heads together give`;
+  const who =
+    bundle.heads.length === 1 ? `${headName(bundle.heads[0])} gives` : `${bundle.heads.length} heads together give`;
   return `On your text of ${many(bundle.queries.length, "token")}, ${who} ${percent(gets[best])} of attention to “${shown(seen.keys[best].text, 24)}”.`;
 }
 

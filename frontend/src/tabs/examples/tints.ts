@@ -53,9 +53,12 @@ const grounds = new Map<Theme, { ground: string; ink: string }[]>();
 /** Ground and ink of a token that is looked at. */
 export function atColours(theme: Theme, share: number): { ground: string; ink: string } {
   if (!grounds.has(theme))
-    grounds.set(theme, Array.from({ length: LEVELS + 1 }, (_, i) => ({
-      ground: i === 0 ? "transparent" : scaleColour("maps", theme, i / LEVELS),
-      ink: i === 0 ? "" : ink(scaleColour("maps", theme, i / LEVELS)),
-    })));
+    grounds.set(
+      theme,
+      Array.from({ length: LEVELS + 1 }, (_, i) => ({
+        ground: i === 0 ? "transparent" : scaleColour("maps", theme, i / LEVELS),
+        ink: i === 0 ? "" : ink(scaleColour("maps", theme, i / LEVELS)),
+      })),
+    );
   return grounds.get(theme)![Math.round(LEVELS * Math.min(1, Math.max(0, share)))];
 }

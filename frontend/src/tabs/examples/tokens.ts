@@ -26,7 +26,11 @@ export function shown(text: string, most = 32): string {
   const cut = text.length > 4 * most + 8 ? text.slice(0, 4 * most + 8) : text;
   const visible = cut.trim() === "" ? Array.from(cut, (one) => BLANKS[one] ?? "␣").join("") || "∅" : cut.trim();
   const clean = visible.replace(CONTROLS, (one) => BLANKS[one] ?? "�");
-  return cut.length < text.length ? `${Array.from(clean).slice(0, most - 1).join("")}…` : short(clean, most);
+  return cut.length < text.length
+    ? `${Array.from(clean)
+        .slice(0, most - 1)
+        .join("")}…`
+    : short(clean, most);
 }
 
 /** The direction of running text: that of its first letter. */
@@ -54,7 +58,13 @@ export function spaces(tokens: Token[]): boolean[] {
 /** Each token as a unit of its own. */
 export function tokenUnits(tokens: Token[]): Unit[] {
   const space = spaces(tokens);
-  return tokens.map((token, i) => ({ text: token.text, tokens: [i], special: token.special, segment: token.segment, space: space[i] }));
+  return tokens.map((token, i) => ({
+    text: token.text,
+    tokens: [i],
+    special: token.special,
+    segment: token.segment,
+    space: space[i],
+  }));
 }
 
 /** Units that follow one another and belong to one word, put together; others stay. */
@@ -65,7 +75,8 @@ export function wordUnits(units: Unit[], tokens: Token[]): { units: Unit[]; part
   units.forEach((unit, i) => {
     const token = tokens[unit.tokens[0]];
     const last = joined[joined.length - 1];
-    const same = last && !unit.special && !last.special && token.word >= 0 && token.word === word && last.segment === unit.segment;
+    const same =
+      last && !unit.special && !last.special && token.word >= 0 && token.word === word && last.segment === unit.segment;
     if (same) {
       last.text += bare(unit.text);
       last.tokens.push(...unit.tokens);

@@ -6,8 +6,20 @@ import { layout, ordered } from "./strip";
 
 vi.mock("../../lib/route.svelte", () => ({ route: { params: {} } })); // it reads the address of a browser
 
-const layer = (heads: number, key_heads = heads): LayerCard => ({ index: 0, kind: "encoder", heads, key_heads, causal: false });
-const head = (own: number, mean: (number | null)[]): HeadRow => ({ layer: 0, head: own, kind: "encoder", mean, deviation: mean.map(() => 0.01) });
+const layer = (heads: number, key_heads = heads): LayerCard => ({
+  index: 0,
+  kind: "encoder",
+  heads,
+  key_heads,
+  causal: false,
+});
+const head = (own: number, mean: (number | null)[]): HeadRow => ({
+  layer: 0,
+  head: own,
+  kind: "encoder",
+  mean,
+  deviation: mean.map(() => 0.01),
+});
 
 describe("walking", () => {
   const layers = [layer(3), layer(1), layer(0), layer(3)];
@@ -53,7 +65,14 @@ describe("one head among all", () => {
     expect(unusual([equal[0]], equal[0])[0].away).toBe(0);
   });
   it("groups statistics", () => {
-    expect(["previous", "special:[SEP]", "entropy_relative", "first", "same_token", "distance"].map(groupOf)).toEqual(["position", "tokens", "shape", "position", "tokens", "position"]);
+    expect(["previous", "special:[SEP]", "entropy_relative", "first", "same_token", "distance"].map(groupOf)).toEqual([
+      "position",
+      "tokens",
+      "shape",
+      "position",
+      "tokens",
+      "position",
+    ]);
   });
 });
 
@@ -62,18 +81,27 @@ describe("over the examples", () => {
   const own = ofHead(column, 2, 1);
   it("takes one head and counts its clusters", () => {
     expect([...own]).toEqual([3, 3, 65535, 5, 3, 65534]);
-    expect(tally(own)).toEqual([{ cluster: 3, maps: 3 }, { cluster: 5, maps: 1 }, { cluster: -1, maps: 1 }]);
+    expect(tally(own)).toEqual([
+      { cluster: 3, maps: 3 },
+      { cluster: 5, maps: 1 },
+      { cluster: -1, maps: 1 },
+    ]);
   });
   it("tells typical from unusual examples", () => {
     const { typical, unusual: other } = cases(own, Uint16Array.from([50, 10, 7, 8, 90, 1]), 3, 2);
     expect(typical.map((one) => one.example)).toEqual([1, 0]);
     expect(other.map((one) => one.example)).toEqual([2, 3]);
     expect(cases(own, Uint16Array.from([50, 10, 7, 8, 90, 1]), 3, 1).typical.map((one) => one.example)).toEqual([1]);
-    expect(cases(Uint16Array.from([3, 3, 3]), Uint16Array.from([5, 9, 7]), 3, 1).unusual.map((one) => one.example)).toEqual([1]);
+    expect(
+      cases(Uint16Array.from([3, 3, 3]), Uint16Array.from([5, 9, 7]), 3, 1).unusual.map((one) => one.example),
+    ).toEqual([1]);
     expect(cases(own, null, 3, 9).unusual).toHaveLength(2);
   });
   it("finds the same as a sort of all", () => {
-    const many = Uint16Array.from({ length: 3000 }, (_, at) => [7, 7, 7, 2, 65534][(Math.imul(at, 2654435761) >>> 20) % 5]);
+    const many = Uint16Array.from(
+      { length: 3000 },
+      (_, at) => [7, 7, 7, 2, 65534][(Math.imul(at, 2654435761) >>> 20) % 5],
+    );
     const away = Uint16Array.from({ length: 3000 }, (_, at) => (Math.imul(at, 40503) >>> 3) % 60000);
     const inside = [...many.keys()].filter((at) => many[at] === 7).sort((a, b) => away[a] - away[b] || a - b);
     const outside = [...many.keys()].filter((at) => many[at] === 2).sort((a, b) => away[b] - away[a] || a - b);
@@ -95,27 +123,67 @@ describe("over the examples", () => {
 describe("the sentence", () => {
   const atlas = {
     data: { modality: "text" },
-    statistics: [{ name: "previous", plain: "attention to the previous token", unit: "" }, { name: "entropy_relative", plain: "relative entropy of attention", unit: "" }],
+    statistics: [
+      { name: "previous", plain: "attention to the previous token", unit: "" },
+      { name: "entropy_relative", plain: "relative entropy of attention", unit: "" },
+    ],
   } as unknown as AtlasCard;
   const row = head(2, [0.98, 0.1]);
-  const profile = (own: Partial<Profile>): Profile => ({ layer: 0, head: 2, name: "previous token", main_cluster: 3, main_share: 0.99, entropy: 0, one_job: true, shares: [], related: [], ...own });
+  const profile = (own: Partial<Profile>): Profile => ({
+    layer: 0,
+    head: 2,
+    name: "previous token",
+    main_cluster: 3,
+    main_share: 0.99,
+    entropy: 0,
+    one_job: true,
+    shares: [],
+    related: [],
+    ...own,
+  });
   it("reads names that are built from phrases", () => {
     expect(attends("previous token")?.verb).toBe("attends to the previous token");
     expect(attends("tokens just before, sharp 2")?.verb).toBe("attends sharply to the tokens just before");
     expect(attends("far, broad")?.verb).toBe("attends far and broadly");
-    expect(attends("[CLS] sink, previous token")).toEqual({ verb: "attends to [CLS] and to the previous token", statistics: [["special:[CLS]"], ["previous"]], targets: 2 });
+    expect(attends("[CLS] sink, previous token")).toEqual({
+      verb: "attends to [CLS] and to the previous token",
+      statistics: [["special:[CLS]"], ["previous"]],
+      targets: 2,
+    });
     expect(attends("two back")?.statistics).toEqual([["offset-2"]]);
     expect(attends("mixed")).toBeNull();
   });
   it("gives what it does, how much, and on how many", () => {
     const found = unusual([row, head(1, [0.1, 0.2])], row);
-    expect(headSentence(atlas, row, found, profile({}), 140)).toBe("L0·H2 attends to the previous token (mass 0.98 ± 0.01) in 99\u202f% of 140 texts.");
-    expect(headSentence(atlas, row, found, profile({ name: "broad", one_job: false, main_share: 0.5 }), 140, { name: "far", share: 0.3 })).toContain("attends broadly (relative entropy of attention 0.10 ± 0.01) in 50\u202f% of 140 texts, “far” in 30\u202f%");
-    expect(headSentence(atlas, row, found, profile({ name: "[CLS] sink, previous token" }), 140)).toContain("to the previous token (attention to the previous token 0.98 ± 0.01)");
-    const wide = { ...atlas, statistics: ["next", "offset+2", "offset+3", "offset+4"].map((name) => ({ name, plain: `attention ${name}`, unit: "" })) } as AtlasCard;
-    expect(headSentence(wide, head(2, [0.25, 0.125, 0.125, 0]), [], profile({ name: "tokens just after, sharp" }), 140)).toContain("sharply to the tokens just after (mass 0.50) in");
+    expect(headSentence(atlas, row, found, profile({}), 140)).toBe(
+      "L0·H2 attends to the previous token (mass 0.98 ± 0.01) in 99\u202f% of 140 texts.",
+    );
+    expect(
+      headSentence(atlas, row, found, profile({ name: "broad", one_job: false, main_share: 0.5 }), 140, {
+        name: "far",
+        share: 0.3,
+      }),
+    ).toContain(
+      "attends broadly (relative entropy of attention 0.10 ± 0.01) in 50\u202f% of 140 texts, “far” in 30\u202f%",
+    );
+    expect(headSentence(atlas, row, found, profile({ name: "[CLS] sink, previous token" }), 140)).toContain(
+      "to the previous token (attention to the previous token 0.98 ± 0.01)",
+    );
+    const wide = {
+      ...atlas,
+      statistics: ["next", "offset+2", "offset+3", "offset+4"].map((name) => ({
+        name,
+        plain: `attention ${name}`,
+        unit: "",
+      })),
+    } as AtlasCard;
+    expect(
+      headSentence(wide, head(2, [0.25, 0.125, 0.125, 0]), [], profile({ name: "tokens just after, sharp" }), 140),
+    ).toContain("sharply to the tokens just after (mass 0.50) in");
     expect(headSentence(atlas, row, found, profile({ name: "my pattern" }), 140)).toContain("shows “my pattern”");
-    expect(headSentence(atlas, row, found, profile({ main_cluster: -1, name: "noise" }), 140)).toContain("belongs to no cluster");
+    expect(headSentence(atlas, row, found, profile({ main_cluster: -1, name: "noise" }), 140)).toContain(
+      "belongs to no cluster",
+    );
     expect(headSentence(atlas, row, found, null, 140)).toContain("on 140 texts, other heads");
   });
 });

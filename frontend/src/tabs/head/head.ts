@@ -40,7 +40,8 @@ export function unusual(rows: HeadRow[], own: HeadRow): Unusual[] {
   return found.sort((a, b) => Math.abs(b.away) - Math.abs(a.away) || a.statistic - b.statistic);
 }
 
-export const exists = (layers: LayerCard[], place: HeadPlace) => place.head >= 0 && place.head < (layers[place.layer]?.heads ?? 0);
+export const exists = (layers: LayerCard[], place: HeadPlace) =>
+  place.head >= 0 && place.head < (layers[place.layer]?.heads ?? 0);
 
 /** The head an arrow leads to: across in reading order, up and down to the same head of the next layer that has it. */
 export function walk(layers: LayerCard[], from: HeadPlace, key: string): HeadPlace | null {
@@ -99,11 +100,20 @@ export interface Case {
  * Typical ones are the nearest to the centre of its main cluster; unusual ones lie in other clusters, the rarest
  * first, then come those of the main cluster that are farthest from its centre.
  */
-export function cases(labels: Uint16Array, distances: Uint16Array | null, main: number, most: number): { typical: Case[]; unusual: Case[] } {
+export function cases(
+  labels: Uint16Array,
+  distances: Uint16Array | null,
+  main: number,
+  most: number,
+): { typical: Case[]; unusual: Case[] } {
   const size = new Map(tally(labels).map(({ cluster, maps }) => [cluster, maps]));
   const near = first<Case>(most, (a, b) => (a.distance ?? UNKNOWN) - (b.distance ?? UNKNOWN));
   const far = first<Case>(2 * most, (a, b) => (b.distance ?? -1) - (a.distance ?? -1)); // some of them may be typical
-  const other = first<Case>(most, (a, b) => size.get(a.cluster)! - size.get(b.cluster)! || a.cluster - b.cluster || (b.distance ?? 0) - (a.distance ?? 0));
+  const other = first<Case>(
+    most,
+    (a, b) =>
+      size.get(a.cluster)! - size.get(b.cluster)! || a.cluster - b.cluster || (b.distance ?? 0) - (a.distance ?? 0),
+  );
   for (let example = 0; example < labels.length; example++) {
     const cluster = clusterOf(labels[example]);
     if (cluster === null) continue;
@@ -116,7 +126,10 @@ export function cases(labels: Uint16Array, distances: Uint16Array | null, main: 
     }
   }
   const typical = new Set(near.found.map((one) => one.example));
-  return { typical: near.found, unusual: [...other.found, ...far.found.filter((one) => !typical.has(one.example))].slice(0, most) };
+  return {
+    typical: near.found,
+    unusual: [...other.found, ...far.found.filter((one) => !typical.has(one.example))].slice(0, most),
+  };
 }
 
 /** The first few in an order, without sorting all; equals stay as they come. */

@@ -52,7 +52,8 @@ export function attends(name: string): { verb: string; statistics: string[][]; t
   return { verb: ["attends", how, what].filter(Boolean).join(" "), statistics: order, targets: targets.length };
 }
 
-const spread = (value: number, deviation: number | null) => amount(value) + (deviation === null ? "" : ` ± ${amount(deviation)}`);
+const spread = (value: number, deviation: number | null) =>
+  amount(value) + (deviation === null ? "" : ` ± ${amount(deviation)}`);
 
 /** The number that goes with what is said: of the first statistics that are known, else of the most unusual one. */
 function measure(atlas: AtlasCard, row: HeadRow, said: ReturnType<typeof attends>, first: Unusual | undefined): string {
@@ -67,7 +68,14 @@ function measure(atlas: AtlasCard, row: HeadRow, said: ReturnType<typeof attends
   return ` (${mass ? "mass" : plain} ${spread(value, parts.length > 1 ? null : row.deviation[parts[0]])})`;
 }
 
-export function headSentence(atlas: AtlasCard, row: HeadRow, found: Unusual[], profile: Profile | null, examples: number, second?: { name: string; share: number }): string {
+export function headSentence(
+  atlas: AtlasCard,
+  row: HeadRow,
+  found: Unusual[],
+  profile: Profile | null,
+  examples: number,
+  second?: { name: string; share: number },
+): string {
   const name = headName(row);
   const what = `${count(examples)} ${atlas.data.modality}${examples === 1 ? "" : "s"}`;
   const first = found[0];
@@ -78,8 +86,16 @@ export function headSentence(atlas: AtlasCard, row: HeadRow, found: Unusual[], p
   }
   const said = attends(profile.name);
   const number = measure(atlas, row, said, first);
-  const does = profile.main_cluster !== null && profile.main_cluster < 0 ? "belongs to no cluster" : (said?.verb ?? `shows “${profile.name}”`);
+  const does =
+    profile.main_cluster !== null && profile.main_cluster < 0
+      ? "belongs to no cluster"
+      : (said?.verb ?? `shows “${profile.name}”`);
   const like = profile.related[0];
-  const alike = !like || like.similarity === null ? "" : like.similarity >= 0.5 ? `; most like ${headName(like)} (similarity ${amount(like.similarity)})` : "; no other head is much like it";
+  const alike =
+    !like || like.similarity === null
+      ? ""
+      : like.similarity >= 0.5
+        ? `; most like ${headName(like)} (similarity ${amount(like.similarity)})`
+        : "; no other head is much like it";
   return `${name} ${does}${number} in ${percent(profile.main_share)} of ${what}${!profile.one_job && second?.share ? `, “${second.name}” in ${percent(second.share)}` : ""}${alike}.`;
 }

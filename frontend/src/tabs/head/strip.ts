@@ -26,7 +26,14 @@ export function ordered(count: number, lengths: number[] | null): Uint32Array {
 }
 
 /** Squares one by one; the shapes of further categories in one stroke of the pen for each. */
-export function draw(canvas: HTMLCanvasElement, labels: Uint16Array, order: Uint32Array, at: Layout, theme: Theme, scale: number) {
+export function draw(
+  canvas: HTMLCanvasElement,
+  labels: Uint16Array,
+  order: Uint32Array,
+  at: Layout,
+  theme: Theme,
+  scale: number,
+) {
   const { cell, columns, rows } = at;
   if (cell < 4) return dots(canvas, labels, order, at, theme);
   canvas.width = Math.round(columns * cell * scale);
@@ -56,7 +63,13 @@ export function draw(canvas: HTMLCanvasElement, labels: Uint16Array, order: Uint
 }
 
 /** Cells that are too small for marks and gaps: one pixel each, enlarged by the page. */
-function dots(canvas: HTMLCanvasElement, labels: Uint16Array, order: Uint32Array, { columns, rows }: Layout, theme: Theme) {
+function dots(
+  canvas: HTMLCanvasElement,
+  labels: Uint16Array,
+  order: Uint32Array,
+  { columns, rows }: Layout,
+  theme: Theme,
+) {
   canvas.width = columns;
   canvas.height = rows;
   const picture = new ImageData(columns, rows);

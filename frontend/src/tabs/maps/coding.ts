@@ -34,7 +34,12 @@ const BEYOND = 0.005; // the share of maps that may lie beyond each end of a sca
 export const FAINTEST = 0.25;
 
 /** How often each key occurs among the maps that exist, or among some of them. */
-export function tally(coded: Pick<Coded, "keys" | "level" | "size">, shape: Shape, exists: Uint8Array, some: Uint32Array | null = null): Uint32Array {
+export function tally(
+  coded: Pick<Coded, "keys" | "level" | "size">,
+  shape: Shape,
+  exists: Uint8Array,
+  some: Uint32Array | null = null,
+): Uint32Array {
   const out = new Uint32Array(coded.size);
   const each = coded.level === "map" ? 1 : shape.layers * shape.heads;
   const { keys } = coded;
@@ -65,7 +70,11 @@ export function expanded(coded: Coded, shape: Shape): Uint16Array {
 
 /** Labels and codes: the value is the key; noise, the unknown and what does not exist share the last one. */
 export function categorical(
-  values: Uint16Array, level: Coded["level"], name: (number: number) => string, shape: Shape, exists: Uint8Array,
+  values: Uint16Array,
+  level: Coded["level"],
+  name: (number: number) => string,
+  shape: Shape,
+  exists: Uint8Array,
 ): Coded {
   let top = -1;
   for (let i = 0; i < values.length; i++) if (values[i] < MISSING && values[i] > top) top = values[i];
@@ -83,11 +92,18 @@ export function categorical(
 }
 
 /** Layers or heads of all maps. */
-export function positional(what: "layer" | "head", name: (number: number) => string, shape: Shape, exists: Uint8Array): Coded {
+export function positional(
+  what: "layer" | "head",
+  name: (number: number) => string,
+  shape: Shape,
+  exists: Uint8Array,
+): Coded {
   const total = shape.examples * shape.layers * shape.heads;
   const keys = new Uint16Array(total);
   if (what === "head") for (let i = 0; i < total; i++) keys[i] = i % shape.heads;
-  else for (let start = 0; start < total; start += shape.heads) keys.fill((start / shape.heads) % shape.layers, start, start + shape.heads);
+  else
+    for (let start = 0; start < total; start += shape.heads)
+      keys.fill((start / shape.heads) % shape.layers, start, start + shape.heads);
   const coded = { level: "map" as const, keys, size: shape[`${what}s`] };
   const counts = tally(coded, shape, exists);
   const categories = [...counts].map((count, key) => ({ key, number: key, name: name(key), count }));
@@ -95,7 +111,12 @@ export function positional(what: "layer" | "head", name: (number: number) => str
 }
 
 /** An amount in 255 steps between two values that hold nearly all. */
-export function amounted(values: Uint16Array, card: Pick<ColumnCard, "level" | "low" | "high">, shape: Shape, exists: Uint8Array): Coded {
+export function amounted(
+  values: Uint16Array,
+  card: Pick<ColumnCard, "level" | "low" | "high">,
+  shape: Shape,
+  exists: Uint8Array,
+): Coded {
   const counts = tally({ keys: values, level: card.level, size: UNKNOWN + 1 }, shape, exists);
   const known = counts.reduce((sum, count) => sum + count, 0) - counts[UNKNOWN];
   const first = reached(counts, 1);
@@ -111,7 +132,11 @@ export function amounted(values: Uint16Array, card: Pick<ColumnCard, "level" | "
     keys[i] = value === UNKNOWN ? STEPS : value >= to ? STEPS - 1 : ((value - from) * scale + 0.5) | 0;
   }
   const amounts = {
-    low: decoded(from, card), high: decoded(to, card), cutLow: from > first, cutHigh: to < last, unknown: counts[UNKNOWN],
+    low: decoded(from, card),
+    high: decoded(to, card),
+    cutLow: from > first,
+    cutHigh: to < last,
+    unknown: counts[UNKNOWN],
   };
   return { level: card.level, keys, size: STEPS + 1, categories: null, amounts, ordered: false };
 }
@@ -131,7 +156,12 @@ export const decoded = (value: number, card: Pick<ColumnCard, "low" | "high">) =
   (card.low ?? 0) + (((card.high ?? 0) - (card.low ?? 0)) * value) / 65534;
 
 /** Numbers of examples in up to four ranges with about as many examples each. */
-export function ranged(numbers: (number | null)[], shape: Shape, exists: Uint8Array, format: (value: number) => string): Coded {
+export function ranged(
+  numbers: (number | null)[],
+  shape: Shape,
+  exists: Uint8Array,
+  format: (value: number) => string,
+): Coded {
   const known = numbers.filter((one): one is number => one !== null).sort((a, b) => a - b);
   const cuts = [...new Set([0.25, 0.5, 0.75].map((share) => known[Math.floor(share * known.length)]))];
   const starts = cuts.filter((cut) => cut > known[0]);

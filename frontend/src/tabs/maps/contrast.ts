@@ -50,7 +50,10 @@ export function contrast(values: Uint16Array, some: Uint32Array, card: Pick<Colu
   const deviation = freedom > 0 ? Math.sqrt((spread(inner) + spread(outer)) / freedom) : 0;
   const gap = inner.n && outer.n ? inner.sum / inner.n - outer.sum / outer.n : null;
   return {
-    inside: mean(inner), outside: mean(outer), nInside: inner.n, nOutside: outer.n,
+    inside: mean(inner),
+    outside: mean(outer),
+    nInside: inner.n,
+    nOutside: outer.n,
     difference: gap === null || deviation === 0 ? null : gap / deviation,
   };
 }

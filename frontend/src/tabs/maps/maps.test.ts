@@ -11,7 +11,7 @@ import { drawn, middle, middles, nearest } from "./typical";
 const shape: Shape = { examples: 50, layers: 4, heads: 3 };
 const N = 600;
 let seed = 7;
-const random = () => ((seed = (seed * 48271) % 2147483647) / 2147483647);
+const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
 const whole = (below: number) => Math.floor(random() * below);
 const positions = Uint16Array.from({ length: 2 * N }, () => whole(65535));
 for (let e = 0; e < shape.examples; e++) positions[2 * indexOf(shape, { example: e, layer: 1, head: 2 })] = 65535; // layer 1 has two heads
@@ -23,7 +23,11 @@ describe("places", () => {
   it("are numbered example by example", () => {
     for (const i of [0, 1, 17, 599]) expect(indexOf(shape, placeOf(shape, i))).toBe(i);
     expect(placeOf(shape, 12 * 3 + 2 * 3 + 1)).toEqual({ example: 3, layer: 2, head: 1 });
-    expect([...ofHead(shape, { layer: 2, head: 1 })].every((i) => placeOf(shape, i).layer === 2 && placeOf(shape, i).head === 1)).toBe(true);
+    expect(
+      [...ofHead(shape, { layer: 2, head: 1 })].every(
+        (i) => placeOf(shape, i).layer === 2 && placeOf(shape, i).head === 1,
+      ),
+    ).toBe(true);
     expect([...ofExample(shape, 4)]).toEqual(Array.from({ length: 12 }, (_, k) => 48 + k));
     expect([...withValue(labels, 65535)]).toEqual([...labels.keys()].filter((i) => labels[i] === 65535));
   });
@@ -43,7 +47,8 @@ describe("coding", () => {
     const codes = Uint16Array.from({ length: 50 }, (_, e) => (e === 3 ? 65535 : e % 3));
     const coded = categorical(codes, "example", String, shape, exists);
     const keys = expanded(coded, shape);
-    for (const i of all) expect(keys[i]).toBe(codes[placeOf(shape, i).example] === 65535 ? 3 : codes[placeOf(shape, i).example]);
+    for (const i of all)
+      expect(keys[i]).toBe(codes[placeOf(shape, i).example] === 65535 ? 3 : codes[placeOf(shape, i).example]);
     const some = Uint32Array.from(all.filter((_, k) => k % 3 === 0));
     const counts = tally(coded, shape, exists, some);
     expect([...counts]).toEqual([0, 1, 2, 3].map((key) => [...some].filter((i) => keys[i] === key).length));
@@ -51,7 +56,8 @@ describe("coding", () => {
   it("knows layers and heads", () => {
     const layer = positional("layer", String, shape, exists);
     const head = positional("head", String, shape, exists);
-    for (let i = 0; i < N; i++) expect([layer.keys[i], head.keys[i]]).toEqual([placeOf(shape, i).layer, placeOf(shape, i).head]);
+    for (let i = 0; i < N; i++)
+      expect([layer.keys[i], head.keys[i]]).toEqual([placeOf(shape, i).layer, placeOf(shape, i).head]);
     expect(layer.categories!.map((one) => one.count)).toEqual([150, 100, 150, 150]);
   });
   it("lays a scale over nearly all amounts and keeps the unknown apart", () => {
@@ -76,7 +82,13 @@ describe("coding", () => {
     expect(ranged(new Array(50).fill(8), shape, exists, String).categories!.map((one) => one.name)).toEqual(["8"]);
   });
   it("gives every key a colour, and later tens a mark", () => {
-    const coded = categorical(Uint16Array.from({ length: N }, (_, i) => i % 24), "map", String, shape, new Uint8Array(N).fill(1));
+    const coded = categorical(
+      Uint16Array.from({ length: N }, (_, i) => i % 24),
+      "map",
+      String,
+      shape,
+      new Uint8Array(N).fill(1),
+    );
     const { lut, marks } = coloured(coded, "light");
     expect(lut.length).toBe(4 * coded.size);
     expect([marks[3], marks[13], marks[23]]).toEqual([0, 1, 2]);
@@ -96,7 +108,12 @@ describe("picking", () => {
   });
   it("dims what is not meant", () => {
     expect(states(4, null, null)).toBeNull();
-    expect([...states(4, Uint32Array.of(1, 2), Uint32Array.of(2, 3), true)!]).toEqual([DIMMED, NORMAL, SELECTED, DIMMED]);
+    expect([...states(4, Uint32Array.of(1, 2), Uint32Array.of(2, 3), true)!]).toEqual([
+      DIMMED,
+      NORMAL,
+      SELECTED,
+      DIMMED,
+    ]);
     expect([...states(4, Uint32Array.of(1), Uint32Array.of(3))!]).toEqual([DIMMED, NORMAL, DIMMED, SELECTED]);
   });
   it("reads and writes what is ticked", () => {
@@ -104,9 +121,19 @@ describe("picking", () => {
     expect([toggled([3], -1), toggled([3], 3)]).toEqual(["-1,3", null]);
   });
   it("remembers the axes a lasso was drawn on", () => {
-    const polygon = [[0, 2], [65534, 400], [3000, 65534]] as const;
-    for (const axes of ["linear", "quantile"] as const) expect(readLasso(writeLasso(polygon, axes))).toEqual({ polygon, axes });
-    expect([readLasso(undefined), readLasso("q-"), readLasso("q-00"), readLasso("x-000000")]).toEqual([null, null, null, null]);
+    const polygon = [
+      [0, 2],
+      [65534, 400],
+      [3000, 65534],
+    ] as const;
+    for (const axes of ["linear", "quantile"] as const)
+      expect(readLasso(writeLasso(polygon, axes))).toEqual({ polygon, axes });
+    expect([readLasso(undefined), readLasso("q-"), readLasso("q-00"), readLasso("x-000000")]).toEqual([
+      null,
+      null,
+      null,
+      null,
+    ]);
   });
 });
 
@@ -142,7 +169,9 @@ describe("contrast", () => {
     const some = Uint32Array.from(all.filter((i) => i % 4 === 0));
     const card = { low: -2, high: 3 };
     const amountOf = (i: number) => -2 + (5 * values[i]) / 65534;
-    const groups = [true, false].map((inner) => [...values.keys()].filter((i) => values[i] !== 65535 && some.includes(i) === inner).map(amountOf));
+    const groups = [true, false].map((inner) =>
+      [...values.keys()].filter((i) => values[i] !== 65535 && some.includes(i) === inner).map(amountOf),
+    );
     const means = groups.map((group) => group.reduce((sum, one) => sum + one, 0) / group.length);
     const squares = groups.map((group, g) => group.reduce((sum, one) => sum + (one - means[g]) ** 2, 0));
     const deviation = Math.sqrt((squares[0] + squares[1]) / (groups[0].length + groups[1].length - 2));
@@ -167,17 +196,39 @@ describe("spread", () => {
     expect(foremost(rows, false, 3).map((row) => row.number)).toEqual([2]);
   });
   it("takes lengths and columns of the dataset", () => {
-    const card = { level: "example", group: "examples", unit: "", low: 0, high: 1, path: "", encoding: "code" } as const;
+    const card = {
+      level: "example",
+      group: "examples",
+      unit: "",
+      low: 0,
+      high: 1,
+      path: "",
+      encoding: "code",
+    } as const;
     const examples = {
-      id: [], excerpt: [], n_target: [], window: [], windows: [], n_tokens: Array.from({ length: 50 }, (_, e) => e),
+      id: [],
+      excerpt: [],
+      n_target: [],
+      window: [],
+      windows: [],
+      n_tokens: Array.from({ length: 50 }, (_, e) => e),
       columns: { topic: Array.from({ length: 50 }, (_, e) => (e ? ["a", "b"][e % 2] : null)) },
     };
     const factors = factorsOf(
       [
-        { ...card, name: "example.n_tokens", label: "number of tokens", kind: "number", unit: "tokens", categories: [] },
+        {
+          ...card,
+          name: "example.n_tokens",
+          label: "number of tokens",
+          kind: "number",
+          unit: "tokens",
+          categories: [],
+        },
         { ...card, name: "example.topic", label: "topic", kind: "category", categories: ["a", "b"] },
       ],
-      examples, shape, exists,
+      examples,
+      shape,
+      exists,
     );
     expect(factors.map((one) => one.label)).toEqual(["Length, tokens", "topic"]);
     expect(factors[1].coded.categories!.map((one) => one.name)).toEqual(["b", "a", "unknown"]);
@@ -189,19 +240,68 @@ describe("sentences", () => {
     sources(shape, Uint32Array.from(all.filter((i) => keep(placeOf(shape, i)))));
   const lengths = Array.from({ length: 50 }, (_, e) => 10 + e);
   it("say where maps come from", () => {
-    expect(origin(shape, from(({ layer, head }) => layer === 2 && head === 1))).toBe("all from L2·H1");
-    expect(origin(shape, from(({ layer }) => layer > 1))).toBe("all from layers 2 and 3");
-    expect(origin(shape, from(() => true))).toBe("from 11 heads of all layers");
+    expect(
+      origin(
+        shape,
+        from(({ layer, head }) => layer === 2 && head === 1),
+      ),
+    ).toBe("all from L2·H1");
+    expect(
+      origin(
+        shape,
+        from(({ layer }) => layer > 1),
+      ),
+    ).toBe("all from layers 2 and 3");
+    expect(
+      origin(
+        shape,
+        from(() => true),
+      ),
+    ).toBe("from 11 heads of all layers");
   });
   it("say on what they were seen", () => {
-    expect(inputs(from(() => true), lengths, "text")).toBe("on texts of every length");
-    expect(inputs(from(({ example }) => example === 9), lengths, "text")).toBe("all on text 9");
-    expect(inputs(from(({ example }) => example > 40), lengths, "text")).toBe("all on texts of more than 43 tokens");
-    expect(inputs(from(() => true), new Array(50).fill(197), "image")).toBe("on 50 images");
+    expect(
+      inputs(
+        from(() => true),
+        lengths,
+        "text",
+      ),
+    ).toBe("on texts of every length");
+    expect(
+      inputs(
+        from(({ example }) => example === 9),
+        lengths,
+        "text",
+      ),
+    ).toBe("all on text 9");
+    expect(
+      inputs(
+        from(({ example }) => example > 40),
+        lengths,
+        "text",
+      ),
+    ).toBe("all on texts of more than 43 tokens");
+    expect(
+      inputs(
+        from(() => true),
+        new Array(50).fill(197),
+        "image",
+      ),
+    ).toBe("on 50 images");
   });
   it("name the patterns", () => {
-    expect(patterns([{ name: "far, broad", share: 0.3, whole: 0.9 }, { name: "itself", share: 0.5, whole: 0.1 }])).toBe("50\u202f% “itself” and 30\u202f% “far, broad”");
-    expect(patterns([{ name: "a", share: 0.55, whole: 0.5 }, { name: "b", share: 0.45, whole: 0.5 }])).toBe("the same mix of patterns as in all maps");
+    expect(
+      patterns([
+        { name: "far, broad", share: 0.3, whole: 0.9 },
+        { name: "itself", share: 0.5, whole: 0.1 },
+      ]),
+    ).toBe("50\u202f% “itself” and 30\u202f% “far, broad”");
+    expect(
+      patterns([
+        { name: "a", share: 0.55, whole: 0.5 },
+        { name: "b", share: 0.45, whole: 0.5 },
+      ]),
+    ).toBe("the same mix of patterns as in all maps");
     expect(mapSentence("L0·H2 on text 7", "itself", { maps: 20, same: 19, heads: 3 })).toBe(
       "L0·H2 on text 7 is “itself”: 19 of its 20 nearest maps are too, from 3 heads.",
     );

@@ -26,7 +26,12 @@ export function picked(shape: Shape, exists: Uint8Array, { inside, examples, key
 }
 
 /** How each map is drawn: `base` as usual and the rest dimmed (null: all as usual), `front` larger and above. */
-export function states(total: number, base: Uint32Array | null, front: Uint32Array | null, within = false): Uint8Array | null {
+export function states(
+  total: number,
+  base: Uint32Array | null,
+  front: Uint32Array | null,
+  within = false,
+): Uint8Array | null {
   if (base === null && front === null) return null;
   const out = new Uint8Array(total).fill(base === null ? NORMAL : DIMMED);
   if (base) for (let k = 0; k < base.length; k++) out[base[k]] = NORMAL;
@@ -36,15 +41,21 @@ export function states(total: number, base: Uint32Array | null, front: Uint32Arr
 
 /** `3,4,-1` as numbers. */
 export const readNumbers = (text: string | undefined): number[] =>
-  (text ?? "").split(",").filter((part) => /^-?\d{1,6}$/.test(part)).map(Number);
+  (text ?? "")
+    .split(",")
+    .filter((part) => /^-?\d{1,6}$/.test(part))
+    .map(Number);
 
 /** One more or one less. */
 export const toggled = (numbers: number[], one: number): string | null =>
-  (numbers.includes(one) ? numbers.filter((other) => other !== one) : [...numbers, one].sort((a, b) => a - b)).join(",") || null;
+  (numbers.includes(one) ? numbers.filter((other) => other !== one) : [...numbers, one].sort((a, b) => a - b)).join(
+    ",",
+  ) || null;
 
 const QUANTILE = "q-"; // before a lasso that was drawn on quantile axes
 
-export const writeLasso = (polygon: Polygon, axes: Axes) => (axes === "quantile" ? QUANTILE : "") + writePolygon(polygon);
+export const writeLasso = (polygon: Polygon, axes: Axes) =>
+  (axes === "quantile" ? QUANTILE : "") + writePolygon(polygon);
 
 /** A lasso and the axes it was drawn on: it keeps its maps when others are shown. */
 export function readLasso(text: string | undefined): { polygon: Polygon; axes: Axes } | null {

@@ -13,7 +13,9 @@ export interface MapPlace extends HeadPlace {
 }
 
 export const shapeOf = (atlas: AtlasCard): Shape => ({
-  examples: atlas.data.examples, layers: atlas.model.layers.length, heads: atlas.model.heads,
+  examples: atlas.data.examples,
+  layers: atlas.model.layers.length,
+  heads: atlas.model.heads,
 });
 
 export const sizeOf = (shape: Shape) => shape.examples * shape.layers * shape.heads;
@@ -25,7 +27,8 @@ export function placeOf(shape: Shape, index: number): MapPlace {
   return { example: (rest - layer) / shape.layers, layer, head };
 }
 
-export const indexOf = (shape: Shape, { example, layer, head }: MapPlace) => (example * shape.layers + layer) * shape.heads + head;
+export const indexOf = (shape: Shape, { example, layer, head }: MapPlace) =>
+  (example * shape.layers + layer) * shape.heads + head;
 
 /** The maps of one head, on every example. */
 export function ofHead(shape: Shape, { layer, head }: HeadPlace): Uint32Array {

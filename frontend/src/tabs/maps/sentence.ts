@@ -15,12 +15,18 @@ export const methodName = (method: string) => ({ pca: "PCA", umap: "UMAP", tsne:
 /** How far near points of a projection look alike, in words. */
 export function faithful(trustworthiness: number | null): string {
   if (trustworthiness === null) return "near points should look alike";
-  const how = trustworthiness >= 0.95 ? "look alike" : trustworthiness >= 0.85 ? "mostly look alike" : "often do not look alike";
+  const how =
+    trustworthiness >= 0.95 ? "look alike" : trustworthiness >= 0.85 ? "mostly look alike" : "often do not look alike";
   return `near points ${how} (trustworthiness ${ratio(trustworthiness)})`;
 }
 
 /** The whole: how many maps, and how far the picture can be trusted. */
-export function wholeSentence(atlas: AtlasCard, maps: number, projection: ProjectionCard, patterns: number | null): string {
+export function wholeSentence(
+  atlas: AtlasCard,
+  maps: number,
+  projection: ProjectionCard,
+  patterns: number | null,
+): string {
   const heads = atlas.model.layers.reduce((sum, layer) => sum + layer.heads, 0);
   const end = patterns === null ? "" : `; ${many(patterns, "pattern")}`;
   return `${many(maps, "map")} of ${many(heads, "head")} on ${many(atlas.data.examples, atlas.data.modality)}: ${faithful(projection.trustworthiness)}${end}.`;
@@ -117,9 +123,16 @@ const quoted = (name: string) => `“${name}”`;
 export const setSentence = (subject: string, parts: string[]) => `${subject}: ${parts.filter(Boolean).join("; ")}.`;
 
 /** One map and its neighbours on the plane: whether they show the same pattern, and from how many heads they come. */
-export function mapSentence(subject: string, pattern: string, near: { maps: number; same: number; heads: number }): string {
+export function mapSentence(
+  subject: string,
+  pattern: string,
+  near: { maps: number; same: number; heads: number },
+): string {
   const heads = near.heads === 1 ? "all from one head" : `from ${many(near.heads, "head")}`;
   if (!pattern) return `${subject}: its ${near.maps} nearest maps come ${heads}.`;
-  const same = near.same === near.maps ? `its ${near.maps} nearest maps are too` : `${near.same} of its ${near.maps} nearest maps are too`;
+  const same =
+    near.same === near.maps
+      ? `its ${near.maps} nearest maps are too`
+      : `${near.same} of its ${near.maps} nearest maps are too`;
   return `${subject} is ${quoted(pattern)}: ${same}, ${heads}.`;
 }

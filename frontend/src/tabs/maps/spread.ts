@@ -25,14 +25,22 @@ export function spread(coded: Coded, shape: Shape, exists: Uint8Array, some: Uin
   const categories = coded.categories ?? [];
   const total = categories.reduce((sum, one) => sum + one.count, 0);
   return categories.map(({ key, number, name, count }) => ({
-    number, name, maps: counts[key], share: some.length ? counts[key] / some.length : 0, all: count, whole: total ? count / total : 0,
+    number,
+    name,
+    maps: counts[key],
+    share: some.length ? counts[key] / some.length : 0,
+    all: count,
+    whole: total ? count / total : 0,
   }));
 }
 
 /** The rows worth reading: the largest shares; values that follow one another keep their order. */
 export function foremost(rows: Row[], ordered: boolean, most: number): Row[] {
   if (rows.length <= most && ordered) return rows;
-  const largest = [...rows].sort((a, b) => b.share - a.share || b.whole - a.whole).filter((row) => row.maps > 0).slice(0, most);
+  const largest = [...rows]
+    .sort((a, b) => b.share - a.share || b.whole - a.whole)
+    .filter((row) => row.maps > 0)
+    .slice(0, most);
   return ordered ? rows.filter((row) => largest.includes(row)) : largest;
 }
 
@@ -47,8 +55,19 @@ export function factorsOf(cards: ColumnCard[], examples: Examples, shape: Shape,
     const format = (value: number) => (whole ? value.toLocaleString("en") : amount(value));
     const coded =
       card.kind === "number"
-        ? ranged(values.map((value) => (typeof value === "number" ? value : null)), shape, exists, format)
-        : categorical(codes(values, card.categories), "example", (n) => (n < 0 ? "unknown" : card.categories[n]), shape, exists);
+        ? ranged(
+            values.map((value) => (typeof value === "number" ? value : null)),
+            shape,
+            exists,
+            format,
+          )
+        : categorical(
+            codes(values, card.categories),
+            "example",
+            (n) => (n < 0 ? "unknown" : card.categories[n]),
+            shape,
+            exists,
+          );
     const unit = card.unit ? `, ${card.unit}` : "";
     factors.push({ name, label: name === "n_tokens" ? `Length${unit}` : card.label + unit, coded });
   }

@@ -30,7 +30,8 @@ export function middles(positions: Uint16Array, keys: Uint16Array, size: number)
     across[first + (positions[2 * i] >> 6)]++;
     up[first + (positions[2 * i + 1] >> 6)]++;
   }
-  const aim = (counts: Uint32Array) => Float64Array.from(totals, (total, key) => 64 * halfway(counts, key * BINS, BINS, total) + 32);
+  const aim = (counts: Uint32Array) =>
+    Float64Array.from(totals, (total, key) => 64 * halfway(counts, key * BINS, BINS, total) + 32);
   const [x, y] = [aim(across), aim(up)];
   const far = new Float64Array(size).fill(Infinity);
   const best = new Int32Array(size).fill(-1);
@@ -48,7 +49,13 @@ export function middles(positions: Uint16Array, keys: Uint16Array, size: number)
 }
 
 /** The maps nearest to a place, the nearest first. */
-export function nearest(positions: Uint16Array, some: Uint32Array | null, [x, y]: [number, number], most: number, except = -1): number[] {
+export function nearest(
+  positions: Uint16Array,
+  some: Uint32Array | null,
+  [x, y]: [number, number],
+  most: number,
+  except = -1,
+): number[] {
   const best: { index: number; far: number }[] = [];
   const total = some?.length ?? positions.length >> 1;
   for (let k = 0; k < total; k++) {

@@ -31,7 +31,12 @@ export interface Described {
 
 const NONE = new Uint16Array(0);
 const BLANK: Coded = { level: "map", keys: NONE, size: 1, categories: null, amounts: null, ordered: false }; // all grey
-const GROUPS: Record<ColumnCard["group"], string> = { clusters: "Clusters", statistics: "Statistics", projection: "Projection", examples: "" };
+const GROUPS: Record<ColumnCard["group"], string> = {
+  clusters: "Clusters",
+  statistics: "Statistics",
+  projection: "Projection",
+  examples: "",
+};
 
 export class MapsView {
   readonly #atlas: () => AtlasCard;
@@ -52,11 +57,19 @@ export class MapsView {
   });
   readonly meanings = $derived.by((): Meaning[] => {
     const cards = this.atlas.columns.map((card) => {
-      const group = card.group === "examples" ? (this.atlas.data.modality === "text" ? "Texts" : "Images") : GROUPS[card.group];
+      const group =
+        card.group === "examples" ? (this.atlas.data.modality === "text" ? "Texts" : "Images") : GROUPS[card.group];
       return { name: card.name, label: card.label, group, card };
     });
-    const places = [["layer", "Layer"], ["head", "Head within the layer"]].map(([name, label]) => ({ name, label, group: "Place", card: null }));
-    return [...cards.filter((one) => one.group === "Clusters"), ...places, ...cards.filter((one) => one.group !== "Clusters")];
+    const places = [
+      ["layer", "Layer"],
+      ["head", "Head within the layer"],
+    ].map(([name, label]) => ({ name, label, group: "Place", card: null }));
+    return [
+      ...cards.filter((one) => one.group === "Clusters"),
+      ...places,
+      ...cards.filter((one) => one.group !== "Clusters"),
+    ];
   });
   readonly meaning = $derived.by(() => {
     const find = (name: string | undefined) => this.meanings.find((one) => one.name === name);
@@ -69,18 +82,24 @@ export class MapsView {
     return card && buffer(card.path).then((values) => ({ card, values }));
   });
   readonly #clusters = resource(() =>
-    this.of === null ? null : get.clusters(this.of).then(async (found) => ({ found, labels: await buffer(found.labels) })),
+    this.of === null
+      ? null
+      : get.clusters(this.of).then(async (found) => ({ found, labels: await buffer(found.labels) })),
   );
   readonly #examples = resource(() => get.examples());
   readonly #found = resource(() => {
     const q = (route.params.q ?? "").trim();
     if (!q) return null;
     // images have no texts: their ids are searched
-    return Promise.all([get.examples(), get.texts().catch(() => ({ text: [] }))]).then(([{ id }, { text }]) => matches(q, id, text));
+    return Promise.all([get.examples(), get.texts().catch(() => ({ text: [] }))]).then(([{ id }, { text }]) =>
+      matches(q, id, text),
+    );
   });
 
   get error() {
-    return this.#places.error ?? this.#column.error ?? this.#clusters.error ?? this.#examples.error ?? this.#found.error;
+    return (
+      this.#places.error ?? this.#column.error ?? this.#clusters.error ?? this.#examples.error ?? this.#found.error
+    );
   }
   get examples() {
     return this.#examples.value;
@@ -94,11 +113,17 @@ export class MapsView {
   readonly positions = $derived.by(() => this.#places.value ?? NONE);
   /** Where points are drawn. What is near what is always told by `positions`: quantile axes are another look at them. */
   readonly axes = $derived.by((): Axes => (route.params.axes === "quantile" ? "quantile" : "linear"));
-  readonly evened = $derived.by(() => (this.axes === "quantile" && this.positions.length ? evenedOf(this.positions) : null));
+  readonly evened = $derived.by(() =>
+    this.axes === "quantile" && this.positions.length ? evenedOf(this.positions) : null,
+  );
   readonly places = $derived.by(() => this.evened?.places ?? this.positions);
-  readonly ticks = $derived.by(() => (this.evened && this.projection ? ticksOf(this.evened, this.projection.frame) : null));
+  readonly ticks = $derived.by(() =>
+    this.evened && this.projection ? ticksOf(this.evened, this.projection.frame) : null,
+  );
   readonly exists = $derived.by(() => existing(this.positions));
-  readonly everyMap = $derived.by(() => picked(this.shape, this.exists, { inside: null, examples: null, keys: null, chosen: null }));
+  readonly everyMap = $derived.by(() =>
+    picked(this.shape, this.exists, { inside: null, examples: null, keys: null, chosen: null }),
+  );
   readonly total = $derived.by(() => this.everyMap.length);
   readonly names = $derived.by(() => clusterNames(this.clusters));
 
@@ -112,19 +137,35 @@ export class MapsView {
     const { card, values } = column;
     if (card.encoding === "amount") return amounted(values, card, shape, exists);
     const noise = card.encoding === "label" ? "noise" : "unknown";
-    return categorical(values, card.level, (n) => (n < 0 ? noise : card.categories[n] ?? `cluster ${n}`), shape, exists);
+    return categorical(
+      values,
+      card.level,
+      (n) => (n < 0 ? noise : (card.categories[n] ?? `cluster ${n}`)),
+      shape,
+      exists,
+    );
   });
   /** What the colours stand for at this moment: until a column has come, those before it stay. */
   readonly shown = $derived.by(() => {
     const card = this.#column.value?.card;
-    return this.meaning.card === null ? this.meaning : (this.meanings.find((one) => card && one.card === card) ?? this.meaning);
+    return this.meaning.card === null
+      ? this.meaning
+      : (this.meanings.find((one) => card && one.card === card) ?? this.meaning);
   });
-  readonly keys = $derived.by(() => (this.coded ? expanded(this.coded, this.shape) : new Uint16Array(this.exists.length)));
+  readonly keys = $derived.by(() =>
+    this.coded ? expanded(this.coded, this.shape) : new Uint16Array(this.exists.length),
+  );
   readonly paint = $derived.by(() => coloured(this.coded ?? BLANK, look.now));
   /** The clusters of the clustering that is shown, whatever the colours stand for. */
   readonly patterns = $derived.by(() =>
     this.labels && this.exists.length
-      ? categorical(this.labels, "map", (n) => this.names.get(n) ?? (n < 0 ? "noise" : `cluster ${n}`), this.shape, this.exists)
+      ? categorical(
+          this.labels,
+          "map",
+          (n) => this.names.get(n) ?? (n < 0 ? "noise" : `cluster ${n}`),
+          this.shape,
+          this.exists,
+        )
       : null,
   );
   /** Lengths and the dataset's own columns, by which examples differ. */
@@ -136,7 +177,8 @@ export class MapsView {
   place(what: "layer" | "head"): Coded {
     const { layers } = this.atlas.model;
     const kinds = new Set(layers.map((layer) => layer.kind)).size > 1;
-    const name = (n: number) => (what === "head" ? `Head ${n}` : `Layer ${n}${kinds ? `, ${kindWord[layers[n].kind]}` : ""}`);
+    const name = (n: number) =>
+      what === "head" ? `Head ${n}` : `Layer ${n}${kinds ? `, ${kindWord[layers[n].kind]}` : ""}`;
     return positional(what, name, this.shape, this.exists);
   }
 
@@ -185,8 +227,10 @@ export class MapsView {
     };
     const chosen = coded?.categories?.filter((one) => only.includes(one.number)).map((one) => one.key) ?? [];
     return picked(shape, exists, {
-      inside, examples: found && flagged(shape.examples, found),
-      keys: only.length ? keys : null, chosen: only.length && coded ? flagged(coded.size, chosen) : null,
+      inside,
+      examples: found && flagged(shape.examples, found),
+      keys: only.length ? keys : null,
+      chosen: only.length && coded ? flagged(coded.size, chosen) : null,
     });
   });
 
@@ -199,16 +243,22 @@ export class MapsView {
     const number = selection.example;
     return number !== null && number >= 0 && number < this.shape.examples ? number : null;
   });
-  readonly cluster = $derived.by(() => (selection.cluster !== null && this.names.has(selection.cluster) ? selection.cluster : null));
+  readonly cluster = $derived.by(() =>
+    selection.cluster !== null && this.names.has(selection.cluster) ? selection.cluster : null,
+  );
   readonly map = $derived.by(() => {
     const { head, example } = this;
     const index = head && example !== null ? indexOf(this.shape, { ...head, example }) : -1;
     return index >= 0 && this.exists[index] ? index : -1;
   });
-  readonly #headMaps = $derived.by(() => (this.head && this.exists.length ? thatExist(ofHead(this.shape, this.head), this.exists) : null));
+  readonly #headMaps = $derived.by(() =>
+    this.head && this.exists.length ? thatExist(ofHead(this.shape, this.head), this.exists) : null,
+  );
   readonly #clusterMaps = $derived.by(() => {
     const { cluster, labels } = this;
-    return cluster === null || !labels || !this.exists.length ? null : thatExist(withValue(labels, cluster < 0 ? 65535 : cluster), this.exists);
+    return cluster === null || !labels || !this.exists.length
+      ? null
+      : thatExist(withValue(labels, cluster < 0 ? 65535 : cluster), this.exists);
   });
   readonly #exampleMaps = $derived.by(() =>
     this.example === null || !this.exists.length ? null : thatExist(ofExample(this.shape, this.example), this.exists),

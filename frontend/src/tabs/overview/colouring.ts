@@ -21,8 +21,16 @@ export type Colouring = { kind: "none" | "mix" | "main" | "job" } | Amounts;
 
 const STATISTIC = "stat:";
 const PROFILE: Record<string, { label: string; unit: string; value: (head: Head) => number | null }> = {
-  main_share: { label: "share of the main cluster", unit: "share of a head's maps", value: (head) => head.mix?.mainShare ?? null },
-  entropy: { label: "entropy of a head's clusters", unit: "nats; 0: all maps in one", value: (head) => head.mix?.entropy ?? null },
+  main_share: {
+    label: "share of the main cluster",
+    unit: "share of a head's maps",
+    value: (head) => head.mix?.mainShare ?? null,
+  },
+  entropy: {
+    label: "entropy of a head's clusters",
+    unit: "nats; 0: all maps in one",
+    value: (head) => head.mix?.entropy ?? null,
+  },
 };
 
 /** Statistics that at least one head has. */
@@ -59,7 +67,11 @@ function valuesOf(by: string, atlas: AtlasCard, heads: Head[]): Pick<Amounts, "l
   }
   const at = by.startsWith(STATISTIC) ? atlas.statistics.findIndex((one) => STATISTIC + one.name === by) : -1;
   if (at < 0) return null;
-  return { label: atlas.statistics[at].plain, unit: atlas.statistics[at].unit, values: heads.map((head) => head.row.mean[at]) };
+  return {
+    label: atlas.statistics[at].plain,
+    unit: atlas.statistics[at].unit,
+    values: heads.map((head) => head.row.mean[at]),
+  };
 }
 
 /** What is below zero in some heads and above it in others is shown as a difference from zero. */

@@ -9,7 +9,9 @@ export function modelFacts(model: AtlasCard["model"]): Fact[] {
   const total = heads.reduce((sum, one) => sum + one, 0);
   const [few, most] = [Math.min(...heads), Math.max(...heads)];
   const kinds = [...new Set(model.layers.map((layer) => layer.kind))];
-  const layers = kinds.map((kind) => many(model.layers.filter((layer) => layer.kind === kind).length, `${kind} layer`)).join(", ");
+  const layers = kinds
+    .map((kind) => many(model.layers.filter((layer) => layer.kind === kind).length, `${kind} layer`))
+    .join(", ");
   const shared = model.key_heads !== model.heads ? `, sharing ${many(model.key_heads, "key head")} a layer` : "";
   const found: Fact[] = [
     ["name", model.name],
@@ -19,7 +21,11 @@ export function modelFacts(model: AtlasCard["model"]): Fact[] {
   ];
   if (model.width) found.push(["head width", count(model.width)]);
   if (model.max_tokens) found.push(["longest input", many(model.max_tokens, "token")]);
-  if (model.grid) found.push(["patches", `${model.grid.rows} × ${model.grid.columns}${model.grid.special.length ? `, and ${model.grid.special.join(", ")}` : ""}`]);
+  if (model.grid)
+    found.push([
+      "patches",
+      `${model.grid.rows} × ${model.grid.columns}${model.grid.special.length ? `, and ${model.grid.special.join(", ")}` : ""}`,
+    ]);
   if (model.revision) found.push(["revision", model.revision.slice(0, 12)]);
   found.push(["weights", model.hash.slice(0, 12)]);
   return found;

@@ -3,7 +3,13 @@ import type { AtlasCard } from "../../lib/api";
 import { colouringOf, orderOf } from "./colouring";
 import { between, joined, mixesFromLabels, mixesOf, shareOf, telling } from "./heads";
 
-const row = (layer: number, head: number, ...mean: (number | null)[]) => ({ layer, head, kind: "encoder", mean, deviation: mean.map(() => 0.1) });
+const row = (layer: number, head: number, ...mean: (number | null)[]) => ({
+  layer,
+  head,
+  kind: "encoder",
+  mean,
+  deviation: mean.map(() => 0.1),
+});
 const rows = [row(0, 0, 0.1, -3, null), row(0, 1, 0.2, 5, null), row(1, 0, 0.9, 1, 2)];
 const atlas = { statistics: ["a", "b", "c"].map((name) => ({ name, plain: `plain ${name}`, unit: "u" })) } as AtlasCard;
 
@@ -13,14 +19,32 @@ describe("mixes", () => {
     const labels = Uint16Array.from([3, 65535, 1, 65534, 3, 1, 3, 65534]);
     const mixes = mixesFromLabels(labels, 4);
     expect(mixes.get(0)).toMatchObject({ main: 3, mainShare: 1, entropy: 0, oneJob: true });
-    expect(mixes.get(1)!.parts).toEqual([{ cluster: -1, share: 0.5 }, { cluster: 1, share: 0.5 }]);
+    expect(mixes.get(1)!.parts).toEqual([
+      { cluster: -1, share: 0.5 },
+      { cluster: 1, share: 0.5 },
+    ]);
     expect(mixes.get(2)!.entropy).toBeCloseTo(Math.log(2));
     expect(mixes.has(3)).toBe(false);
   });
   it("orders the table's shares and drops empty ones", () => {
-    const heads = [{ layer: 1, head: 0, name: "x", main_cluster: 2, main_share: 0.7, entropy: 0.6, one_job: false, shares: [0, 0.3, 0.7], related: [] }];
+    const heads = [
+      {
+        layer: 1,
+        head: 0,
+        name: "x",
+        main_cluster: 2,
+        main_share: 0.7,
+        entropy: 0.6,
+        one_job: false,
+        shares: [0, 0.3, 0.7],
+        related: [],
+      },
+    ];
     const mix = mixesOf({ clusters: [0, 1, 2], heads }, 2).get(2)!;
-    expect(mix.parts).toEqual([{ cluster: 2, share: 0.7 }, { cluster: 1, share: 0.3 }]);
+    expect(mix.parts).toEqual([
+      { cluster: 2, share: 0.7 },
+      { cluster: 1, share: 0.3 },
+    ]);
     expect(shareOf(mix, 1)).toBe(0.3);
     expect(shareOf(mix, 0)).toBe(0);
     expect(shareOf(null, 0)).toBe(0);
@@ -46,11 +70,17 @@ describe("statistics of heads", () => {
 describe("colours and order", () => {
   const heads = joined(rows, null, 2);
   it("centres a statistic of both signs at zero", () => {
-    expect(colouringOf("stat:b", atlas, heads)).toMatchObject({ kind: "amount", low: -5, high: 5, scale: "differences" });
+    expect(colouringOf("stat:b", atlas, heads)).toMatchObject({
+      kind: "amount",
+      low: -5,
+      high: 5,
+      scale: "differences",
+    });
     expect(colouringOf("stat:a", atlas, heads)).toMatchObject({ low: 0.1, high: 0.9, scale: "amounts" });
   });
   it("takes an unknown name for none", () => {
-    for (const name of ["stat:zzz", "constructor", ""]) expect(colouringOf(name, atlas, heads)).toEqual({ kind: "none" });
+    for (const name of ["stat:zzz", "constructor", ""])
+      expect(colouringOf(name, atlas, heads)).toEqual({ kind: "none" });
     expect(orderOf("zzz", false, atlas, heads, [])).toBeNull();
   });
   it("ranks the largest first, unknown values last both ways", () => {

@@ -25,14 +25,18 @@ export interface Head {
   mix: Mix | null;
 }
 
-export const shareOf = (mix: Mix | null, cluster: number) => mix?.parts.find((one) => one.cluster === cluster)?.share ?? 0;
+export const shareOf = (mix: Mix | null, cluster: number) =>
+  mix?.parts.find((one) => one.cluster === cluster)?.share ?? 0;
 
 const byShare = (a: Part, b: Part) => b.share - a.share || a.cluster - b.cluster;
 
 /** The mixes of all heads by slot, from the table of profiles. */
 export function mixesOf(profiles: Profiles, across: number): Map<number, Mix> {
   const mix = (one: Profile): Mix => ({
-    parts: one.shares.map((share, at) => ({ cluster: profiles.clusters[at], share })).filter((part) => part.share > 0).sort(byShare),
+    parts: one.shares
+      .map((share, at) => ({ cluster: profiles.clusters[at], share }))
+      .filter((part) => part.share > 0)
+      .sort(byShare),
     main: one.main_cluster,
     mainShare: one.main_share,
     entropy: one.entropy,
@@ -80,7 +84,9 @@ export interface Telling {
 /** Mean and standard deviation between heads of each statistic; null where fewer than two heads have it. */
 export function between(heads: Head[]): ({ mean: number; deviation: number } | null)[] {
   return (heads[0]?.row.mean ?? []).map((_, at) => {
-    const values = heads.map((one) => one.row.mean[at]).filter((value) => value !== null && Number.isFinite(value)) as number[];
+    const values = heads
+      .map((one) => one.row.mean[at])
+      .filter((value) => value !== null && Number.isFinite(value)) as number[];
     if (values.length < 2) return null;
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
     const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
@@ -94,7 +100,12 @@ export function telling(head: Head, all: ReturnType<typeof between>, most: numbe
   head.row.mean.forEach((mean, statistic) => {
     const whole = all[statistic];
     if (mean === null || !whole || whole.deviation < 1e-9) return;
-    found.push({ statistic, mean, deviation: head.row.deviation[statistic], away: (mean - whole.mean) / whole.deviation });
+    found.push({
+      statistic,
+      mean,
+      deviation: head.row.deviation[statistic],
+      away: (mean - whole.mean) / whole.deviation,
+    });
   });
   return found.sort((a, b) => Math.abs(b.away) - Math.abs(a.away)).slice(0, most);
 }

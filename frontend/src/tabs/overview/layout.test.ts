@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { gridLayout, headAt, neighbour, rankedLayout, type Layout } from "./layout";
 import { resampler } from "./resample";
 
-const places = (layers: number, heads: number) => Array.from({ length: layers * heads }, (_, at) => ({ layer: Math.floor(at / heads), head: at % heads }));
+const places = (layers: number, heads: number) =>
+  Array.from({ length: layers * heads }, (_, at) => ({ layer: Math.floor(at / heads), head: at % heads }));
 const space = (width: number, height: number, ratio = 1) => ({ width, height, ratio, resolution: 32 });
 const pages = (layout: Layout) => [layout.width / layout.ratio, layout.height / layout.ratio];
 
@@ -15,13 +16,19 @@ function apart(layout: Layout) {
     expect(y).toBeGreaterThanOrEqual(0);
     expect(x + layout.map).toBeLessThanOrEqual(layout.width);
     expect(y + tall).toBeLessThanOrEqual(layout.height + 1);
-    for (const [ox, oy] of cells.slice(i + 1)) expect(Math.abs(ox - x) >= layout.map || Math.abs(oy - y) >= tall - 1).toBe(true);
+    for (const [ox, oy] of cells.slice(i + 1))
+      expect(Math.abs(ox - x) >= layout.map || Math.abs(oy - y) >= tall - 1).toBe(true);
   }
 }
 
 describe("the grid", () => {
   it.each([1, 1.25, 2])("fills the space and stays inside it (%d device pixels)", (ratio) => {
-    for (const [layers, heads, width, height] of [[6, 12, 850, 540], [30, 9, 850, 540], [12, 12, 1490, 820], [1, 1, 300, 300]]) {
+    for (const [layers, heads, width, height] of [
+      [6, 12, 850, 540],
+      [30, 9, 850, 540],
+      [12, 12, 1490, 820],
+      [1, 1, 300, 300],
+    ]) {
       const layout = gridLayout(places(layers, heads), layers, heads, false, space(width, height, ratio));
       const [w, h] = pages(layout);
       expect(w).toBeLessThanOrEqual(width + heads + 2); // rounding to device pixels
@@ -34,7 +41,10 @@ describe("the grid", () => {
   });
   it("sets layers side by side rather than scroll", () => {
     const layout = gridLayout(places(30, 9), 30, 9, false, space(852, 560));
-    expect(layout.blocks.map(({ first, last }) => [first, last])).toEqual([[0, 14], [15, 29]]);
+    expect(layout.blocks.map(({ first, last }) => [first, last])).toEqual([
+      [0, 14],
+      [15, 29],
+    ]);
     expect(pages(layout)[1]).toBeLessThanOrEqual(560);
   });
   it("scrolls when cells would be too small to read", () => {

@@ -68,11 +68,21 @@ function largest({ ratio, resolution }: Space, fits: (one: Measure) => boolean):
 const tall = ({ map, gap }: Measure, label: number) => label + map + 2 + stripOf(map) + gap;
 
 /** Layers down, heads across; layers side by side in blocks where that makes cells larger. */
-export function gridLayout(places: { layer: number; head: number }[], layers: number, across: number, kinds: boolean, space: Space): Layout {
+export function gridLayout(
+  places: { layer: number; head: number }[],
+  layers: number,
+  across: number,
+  kinds: boolean,
+  space: Space,
+): Layout {
   const gutter = GUTTER + (kinds ? KINDS : 0);
-  const wide = (one: Measure, blocks: number) => blocks * (gutter + across * (one.map + one.gap)) + (blocks - 1) * BETWEEN + 2 * EDGE;
+  const wide = (one: Measure, blocks: number) =>
+    blocks * (gutter + across * (one.map + one.gap)) + (blocks - 1) * BETWEEN + 2 * EDGE;
   const inside = (blocks: number) =>
-    largest(space, (one) => wide(one, blocks) <= space.width && Math.ceil(layers / blocks) * tall(one, 0) + 2 * EDGE <= space.height);
+    largest(
+      space,
+      (one) => wide(one, blocks) <= space.width && Math.ceil(layers / blocks) * tall(one, 0) + 2 * EDGE <= space.height,
+    );
   let blocks = 1;
   let best = inside(1);
   if (Number.isFinite(space.height) && (best?.map ?? 0) < COMFORT) {
@@ -90,26 +100,48 @@ export function gridLayout(places: { layer: number; head: number }[], layers: nu
   return placed(places, best, gutter, blocks, layers, across, space.ratio);
 }
 
-function placed(places: { layer: number; head: number }[], one: Measure, gutter: number, blocks: number, layers: number, across: number, ratio: number): Layout {
+function placed(
+  places: { layer: number; head: number }[],
+  one: Measure,
+  gutter: number,
+  blocks: number,
+  layers: number,
+  across: number,
+  ratio: number,
+): Layout {
   const px = (value: number) => Math.round(value * ratio);
   const [map, gap, strip, edge] = [px(one.map), px(one.gap), px(stripOf(one.map)), px(EDGE)];
   const [stepX, stepY] = [map + gap, map + px(2) + strip + gap];
   const rows = Math.ceil(layers / blocks);
   const blockWidth = px(gutter) + across * stepX + px(BETWEEN);
   return {
-    ratio, map, strip, gap, label: 0, columns: across,
-    x: Int32Array.from(places, ({ layer, head }) => edge + Math.floor(layer / rows) * blockWidth + px(gutter) + head * stepX),
+    ratio,
+    map,
+    strip,
+    gap,
+    label: 0,
+    columns: across,
+    x: Int32Array.from(
+      places,
+      ({ layer, head }) => edge + Math.floor(layer / rows) * blockWidth + px(gutter) + head * stepX,
+    ),
     y: Int32Array.from(places, ({ layer }) => edge + (layer % rows) * stepY),
     width: blocks * blockWidth - px(BETWEEN) + 2 * edge,
     height: rows * stepY + 2 * edge,
-    blocks: Array.from({ length: Math.ceil(layers / rows) }, (_, at) => ({ x: at * blockWidth, first: at * rows, last: Math.min(layers, (at + 1) * rows) - 1 })),
+    blocks: Array.from({ length: Math.ceil(layers / rows) }, (_, at) => ({
+      x: at * blockWidth,
+      first: at * rows,
+      last: Math.min(layers, (at + 1) * rows) - 1,
+    })),
   };
 }
 
 /** One after the other, row by row, each with its name above it. */
 export function rankedLayout(order: number[], space: Space): Layout {
   const columnsOf = (one: Measure, width: number) => Math.max(1, Math.floor((width - 2 * EDGE) / (one.map + one.gap)));
-  const fits = (one: Measure) => Math.ceil(order.length / columnsOf(one, space.width)) * tall(one, LABEL) + 2 * EDGE <= space.height && one.map + one.gap + 2 * EDGE <= space.width;
+  const fits = (one: Measure) =>
+    Math.ceil(order.length / columnsOf(one, space.width)) * tall(one, LABEL) + 2 * EDGE <= space.height &&
+    one.map + one.gap + 2 * EDGE <= space.width;
   let best = Number.isFinite(space.height) ? largest(space, fits) : null;
   let width = space.width;
   if (!best || best.map < SMALLEST_NAMED) {
@@ -127,7 +159,19 @@ export function rankedLayout(order: number[], space: Space): Layout {
     y[place] = edge + label + Math.floor(at / columns) * stepY;
   });
   const rows = Math.ceil(order.length / columns);
-  return { ratio: space.ratio, map, strip, gap, label, x, y, columns, blocks: [], width: columns * stepX + 2 * edge, height: rows * stepY + 2 * edge };
+  return {
+    ratio: space.ratio,
+    map,
+    strip,
+    gap,
+    label,
+    x,
+    y,
+    columns,
+    blocks: [],
+    width: columns * stepX + 2 * edge,
+    height: rows * stepY + 2 * edge,
+  };
 }
 
 /** The head at a point of the page, or -1; the gap after a cell belongs to it, so that hints do not flicker. */

@@ -21,7 +21,13 @@ const FAINT = 0.22;
 const SHEET = 64; // maps in a row of the sheet
 
 /** All maps at the size they are shown, side by side; painted again and again from there. */
-export function sheetOf(maps: Uint16Array, heads: Head[], resolution: number, size: number, theme: Theme): HTMLCanvasElement {
+export function sheetOf(
+  maps: Uint16Array,
+  heads: Head[],
+  resolution: number,
+  size: number,
+  theme: Theme,
+): HTMLCanvasElement {
   const sheet = document.createElement("canvas");
   sheet.width = Math.min(SHEET, heads.length || 1) * size;
   sheet.height = Math.max(1, Math.ceil(heads.length / SHEET)) * size;
@@ -87,7 +93,18 @@ class Pieces {
 }
 
 /** The mix as a stacked bar; of a selected cluster only its own share is coloured. */
-function mixBar(pieces: Pieces, pen: Pen, look: Look, mix: Mix, cluster: number | null, x: number, y: number, width: number, height: number, space: number) {
+function mixBar(
+  pieces: Pieces,
+  pen: Pen,
+  look: Look,
+  mix: Mix,
+  cluster: number | null,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+  space: number,
+) {
   if (cluster !== null) {
     const own = Math.round(width * shareOf(mix, cluster));
     pen.fillStyle = look.track;
@@ -160,8 +177,10 @@ export function paint(canvas: HTMLCanvasElement, { heads, layout, sheet, colouri
     }
     pen.drawImage(sheet, (at % SHEET) * map, Math.floor(at / SHEET) * map, map, map, left, top, map, map);
     const under = top + map + below + (colouring.kind === "main" ? Math.round(ratio) : 0);
-    if (mix && colouring.kind === "mix") mixBar(pieces, pen, look, mix, cluster, left, under, map, bar, Math.round(ratio));
-    if (mix && colouring.kind === "main" && mix.main !== null) mixBar(pieces, pen, look, mix, mix.main, left, under, map, bar, 0);
+    if (mix && colouring.kind === "mix")
+      mixBar(pieces, pen, look, mix, cluster, left, under, map, bar, Math.round(ratio));
+    if (mix && colouring.kind === "main" && mix.main !== null)
+      mixBar(pieces, pen, look, mix, mix.main, left, under, map, bar, 0);
     if (mix && colouring.kind === "job") jobBar(pen, mix, look, layout, left, under, bar);
     if (label) {
       pen.fillStyle = look.muted;

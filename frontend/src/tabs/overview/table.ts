@@ -6,14 +6,28 @@ import { shareOf, type Head } from "./heads";
 export function headTable(atlas: AtlasCard, heads: Head[], clusters: ClusterRow[]): Table {
   const names = new Map(clusters.map((row) => [row.cluster, row.name]));
   const mixed = heads.some((head) => head.mix);
-  const own = mixed ? ["main_cluster", "name", "main_share", "entropy", "one_job", ...clusters.map((row) => `share:${row.cluster}`)] : [];
+  const own = mixed
+    ? ["main_cluster", "name", "main_share", "entropy", "one_job", ...clusters.map((row) => `share:${row.cluster}`)]
+    : [];
   return {
-    columns: ["layer", "head", "kind", ...own, ...atlas.statistics.flatMap((one) => [`mean:${one.name}`, `deviation:${one.name}`])],
+    columns: [
+      "layer",
+      "head",
+      "kind",
+      ...own,
+      ...atlas.statistics.flatMap((one) => [`mean:${one.name}`, `deviation:${one.name}`]),
+    ],
     rows: heads.map((head) => [
-      head.layer, head.head, head.kind,
+      head.layer,
+      head.head,
+      head.kind,
       ...(mixed
         ? [
-            head.mix?.main, names.get(head.mix?.main ?? NaN), head.mix?.mainShare, head.mix?.entropy, head.mix && String(head.mix.oneJob),
+            head.mix?.main,
+            names.get(head.mix?.main ?? NaN),
+            head.mix?.mainShare,
+            head.mix?.entropy,
+            head.mix && String(head.mix.oneJob),
             ...clusters.map((row) => head.mix && shareOf(head.mix, row.cluster)),
           ]
         : []),

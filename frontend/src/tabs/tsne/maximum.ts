@@ -19,7 +19,13 @@ export interface Maximum {
 }
 
 /** What the server sent of a layer, or null if it is not of these tokens. */
-export function maximumOf(sent: Uint16Array, layer: number, heads: number, queries: Unit[], keys: Unit[]): Maximum | null {
+export function maximumOf(
+  sent: Uint16Array,
+  layer: number,
+  heads: number,
+  queries: Unit[],
+  keys: Unit[],
+): Maximum | null {
   const size = heads * keys.length;
   if (!size || sent.length !== 2 * size) return null;
   const values = sent.subarray(0, size);
@@ -35,12 +41,19 @@ export interface Band {
 export function bandsOf(count: number, room: number): { cell: number; bands: Band[] } {
   const fit = Math.max(1, Math.floor(room / NARROW));
   const cell = count <= fit ? Math.max(NARROW, Math.min(WIDE, Math.floor(room / Math.max(1, count)))) : NARROW;
-  return { cell, bands: Array.from({ length: Math.ceil(count / fit) }, (_, i) => ({ from: i * fit, to: Math.min(count, (i + 1) * fit) })) };
+  return {
+    cell,
+    bands: Array.from({ length: Math.ceil(count / fit) }, (_, i) => ({
+      from: i * fit,
+      to: Math.min(count, (i + 1) * fit),
+    })),
+  };
 }
 
 /** The values of a band alone (head, key). */
 export function cut({ values, heads, keys }: Maximum, { from, to }: Band): Uint16Array {
   const out = new Uint16Array(heads * (to - from));
-  for (let head = 0; head < heads; head++) out.set(values.subarray(head * keys.length + from, head * keys.length + to), head * (to - from));
+  for (let head = 0; head < heads; head++)
+    out.set(values.subarray(head * keys.length + from, head * keys.length + to), head * (to - from));
   return out;
 }

@@ -29,17 +29,26 @@ const SIDE = 32; // pixels of a bucket
 
 /** Where the left end and the middle of a word may be: right, left, above, below, and between these. */
 const places = (x: number, y: number, width: number): Spot[] => [
-  [x + AWAY, y], [x - AWAY - width, y],
-  [x - width / 2, y - 11], [x - width / 2, y + 11],
-  [x + 4, y - 9], [x + 4, y + 9], [x - 4 - width, y - 9], [x - 4 - width, y + 9],
-  [x - 0.2 * width, y - 12], [x - 0.8 * width, y - 12], [x - 0.2 * width, y + 12], [x - 0.8 * width, y + 12],
+  [x + AWAY, y],
+  [x - AWAY - width, y],
+  [x - width / 2, y - 11],
+  [x - width / 2, y + 11],
+  [x + 4, y - 9],
+  [x + 4, y + 9],
+  [x - 4 - width, y - 9],
+  [x - 4 - width, y + 9],
+  [x - 0.2 * width, y - 12],
+  [x - 0.8 * width, y - 12],
+  [x - 0.2 * width, y + 12],
+  [x - 0.8 * width, y + 12],
 ];
 
 class Buckets<T> {
   private readonly kept = new Map<number, T[]>();
   private *cells({ left, top, right, bottom }: Box) {
     for (let row = Math.floor(top / SIDE); row <= Math.floor(bottom / SIDE); row++)
-      for (let column = Math.floor(left / SIDE); column <= Math.floor(right / SIDE); column++) yield row * 4096 + column;
+      for (let column = Math.floor(left / SIDE); column <= Math.floor(right / SIDE); column++)
+        yield row * 4096 + column;
   }
   add(box: Box, one: T) {
     for (const cell of this.cells(box)) {
@@ -54,17 +63,29 @@ class Buckets<T> {
   }
 }
 
-const grown = ({ left, top, right, bottom }: Box, by: number): Box => ({ left: left - by, top: top - by, right: right + by, bottom: bottom + by });
+const grown = ({ left, top, right, bottom }: Box, by: number): Box => ({
+  left: left - by,
+  top: top - by,
+  right: right + by,
+  bottom: bottom + by,
+});
 const meets = (a: Box, b: Box) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
 /**
  * Words that have room among `spots`, all points of the picture, and beside what is `taken`; with `over` they may lie
  * over points if they must.
  */
-export function written(names: readonly Name[], spots: readonly Spot[], size: Size, taken: readonly Box[] = [], over = false): Written[] {
+export function written(
+  names: readonly Name[],
+  spots: readonly Spot[],
+  size: Size,
+  taken: readonly Box[] = [],
+  over = false,
+): Written[] {
   const [points, words, out] = [new Buckets<number>(), new Buckets<Box>(), [] as Written[]];
   const frame = { left: 0, top: 0, right: size.width, bottom: size.height };
-  const outside = ([x, y]: Spot) => Number.isNaN(x) || x < -DOT || y < -DOT || x > frame.right + DOT || y > frame.bottom + DOT;
+  const outside = ([x, y]: Spot) =>
+    Number.isNaN(x) || x < -DOT || y < -DOT || x > frame.right + DOT || y > frame.bottom + DOT;
   spots.forEach(([x, y], i) => outside([x, y]) || points.add({ left: x, top: y, right: x, bottom: y }, i));
   for (const box of taken) words.add(box, box);
   for (const name of names) {
@@ -77,7 +98,15 @@ export function written(names: readonly Name[], spots: readonly Spot[], size: Si
       if (words.some(grown(box, 2), (one) => meets(one, grown(box, 2)))) continue;
       const near = (by: number) => {
         const around = grown(box, by);
-        return points.some(around, (i) => i !== name.i && spots[i][0] > around.left && spots[i][0] < around.right && spots[i][1] > around.top && spots[i][1] < around.bottom);
+        return points.some(
+          around,
+          (i) =>
+            i !== name.i &&
+            spots[i][0] > around.left &&
+            spots[i][0] < around.right &&
+            spots[i][1] > around.top &&
+            spots[i][1] < around.bottom,
+        );
       };
       const cost = !near(CLEAR) ? 0 : !near(DOT) ? 1 : 2;
       if (cost < least) [found, least] = [[left, middle], cost];

@@ -39,8 +39,12 @@ function boundsOf(places: Float64Array): Bounds | null {
 /** `wide` is how much wider than high the picture is: quantile axes fill it, linear ones keep distances. */
 export function planeOf(positions: Uint16Array, frame: Frame, axes: Axes, wide: number): Plane {
   const places = Float64Array.from(positions, (value) => (value === NO_MAP ? NaN : value));
-  if (axes === "linear" || !frame.step) return { places, bounds: boundsOf(places), ticks: (camera, size) => linearTicks(frame, camera, size) };
-  const own = (axis: 0 | 1) => Array.from({ length: places.length / 2 }, (_, i) => trueValue(places[2 * i + axis], axis ? frame.y : frame.x, frame.step));
+  if (axes === "linear" || !frame.step)
+    return { places, bounds: boundsOf(places), ticks: (camera, size) => linearTicks(frame, camera, size) };
+  const own = (axis: 0 | 1) =>
+    Array.from({ length: places.length / 2 }, (_, i) =>
+      trueValue(places[2 * i + axis], axis ? frame.y : frame.x, frame.step),
+    );
   const values = [own(0), own(1)];
   const both: [Axis, Axis] = [quantileAxis(values[0]), quantileAxis(values[1])];
   const reach: [number, number] = [Math.max(1, wide), Math.max(1, 1 / wide)]; // of each axis, in planes

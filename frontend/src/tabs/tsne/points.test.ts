@@ -11,24 +11,58 @@ const { pathOf, seenOf, unitsOf } = await import("./tokens");
 describe("words beside points", () => {
   const size = { width: 300, height: 300 };
   const name = (i: number) => ({ i, text: `w${i}`, width: 40 });
-  const boxes = (found: ReturnType<typeof written>) => found.map(({ x, y, width }) => ({ left: x, right: x + width, top: y - 6.5, bottom: y + 6.5 }));
+  const boxes = (found: ReturnType<typeof written>) =>
+    found.map(({ x, y, width }) => ({ left: x, right: x + width, top: y - 6.5, bottom: y + 6.5 }));
   it("lie neither over one another nor over points", () => {
-    const spots = Array.from({ length: 200 }, (_, i): [number, number] => [150 + 130 * Math.sin(i * 12.9), 150 + 130 * Math.cos(i * 78.2)]);
-    const found = written(spots.map((_, i) => name(i)), spots, size);
+    const spots = Array.from({ length: 200 }, (_, i): [number, number] => [
+      150 + 130 * Math.sin(i * 12.9),
+      150 + 130 * Math.cos(i * 78.2),
+    ]);
+    const found = written(
+      spots.map((_, i) => name(i)),
+      spots,
+      size,
+    );
     expect(found.length).toBeGreaterThan(20);
     expect(found.length).toBeLessThan(200);
     const all = boxes(found);
     all.forEach((a, k) => {
-      for (const b of all.slice(0, k)) expect(a.left >= b.right || b.left >= a.right || a.top >= b.bottom || b.top >= a.bottom).toBe(true);
+      for (const b of all.slice(0, k))
+        expect(a.left >= b.right || b.left >= a.right || a.top >= b.bottom || b.top >= a.bottom).toBe(true);
       for (const [x, y] of spots) expect(x <= a.left || x >= a.right || y <= a.top || y >= a.bottom).toBe(true);
       expect(a.left >= 0 && a.right <= 300 && a.top >= 0 && a.bottom <= 300).toBe(true);
     });
   });
   it("go to the side that is no other point's, the first ones first", () => {
-    const found = written([name(0)], [[150, 150], [200, 150]], size);
+    const found = written(
+      [name(0)],
+      [
+        [150, 150],
+        [200, 150],
+      ],
+      size,
+    );
     expect(found[0].x).toBeLessThan(150); // on the right it would end at the other point
-    expect(written([name(1), name(0)], [[150, 150], [150, 150]], size)[0].i).toBe(1);
-    expect(written([name(0)], [[Number.NaN, 3], [1, 1]], size)).toEqual([]);
+    expect(
+      written(
+        [name(1), name(0)],
+        [
+          [150, 150],
+          [150, 150],
+        ],
+        size,
+      )[0].i,
+    ).toBe(1);
+    expect(
+      written(
+        [name(0)],
+        [
+          [Number.NaN, 3],
+          [1, 1],
+        ],
+        size,
+      ),
+    ).toEqual([]);
   });
   it("leave what is taken free, and lie over points only if they may", () => {
     const [low] = boxes(written([name(0)], [[150, 150]], size, [{ left: 151, top: 100, right: 300, bottom: 200 }]));
@@ -41,7 +75,14 @@ describe("words beside points", () => {
 
 describe("points", () => {
   const token = (text: string, word: number, special = false, segment = 0): Token => ({ text, word, special, segment });
-  const tokens = [token("[CLS]", -1, true), token("light", 0), token("##house", 0), token("[SEP]", -1, true), token("s", 0), token("[SEP]", -1, true)];
+  const tokens = [
+    token("[CLS]", -1, true),
+    token("light", 0),
+    token("##house", 0),
+    token("[SEP]", -1, true),
+    token("s", 0),
+    token("[SEP]", -1, true),
+  ];
   const texts = (special: boolean, words: boolean) => unitsOf(tokens, { special, words }).map(({ text }) => text);
   it("are tokens or words; a word never goes on behind a special token that is left out", () => {
     expect(texts(true, false).length).toBe(6);
@@ -61,7 +102,9 @@ describe("points", () => {
   });
   it("have addresses", () => {
     const at = (special: boolean, words: boolean) => pathOf("api/examples/3/tsne.json", { special, words });
-    expect([at(true, false), at(false, false), at(true, true), at(false, true)]).toEqual(["tsne", "tsne-plain", "tsne-words", "tsne-plain-words"].map((name) => `api/examples/3/${name}.json`));
+    expect([at(true, false), at(false, false), at(true, true), at(false, true)]).toEqual(
+      ["tsne", "tsne-plain", "tsne-words", "tsne-plain-words"].map((name) => `api/examples/3/${name}.json`),
+    );
   });
 });
 
@@ -77,7 +120,10 @@ describe("maximum attention", () => {
     expect(maximumOf(sent, 4, 3, units, units)).toBeNull();
   });
   it("breaks into lines", () => {
-    expect(bandsOf(250, 816)).toEqual({ cell: 16, bands: [0, 51, 102, 153, 204].map((from) => ({ from, to: Math.min(250, from + 51) })) });
+    expect(bandsOf(250, 816)).toEqual({
+      cell: 16,
+      bands: [0, 51, 102, 153, 204].map((from) => ({ from, to: Math.min(250, from + 51) })),
+    });
     expect(bandsOf(10, 816)).toEqual({ cell: 28, bands: [{ from: 0, to: 10 }] });
     expect(bandsOf(40, 816).cell).toBe(20);
     expect(bandsOf(0, 816).bands).toEqual([]);

@@ -27,7 +27,8 @@ export function ordered(heads: HeadLayout[], sort: Sort): number[] {
     chain: (one) => [-one.chain, -one.chain_mean],
   };
   const keys = heads.map(key[sort]);
-  const before = (a: number[], b: number[]) => a.reduce((found, value, i) => found || (value === b[i] ? 0 : value - b[i]), 0);
+  const before = (a: number[], b: number[]) =>
+    a.reduce((found, value, i) => found || (value === b[i] ? 0 : value - b[i]), 0);
   return heads.map((_, i) => i).sort((a, b) => before(keys[a], keys[b]) || a - b);
 }
 
@@ -66,7 +67,9 @@ export const telling = (found: Tsne): HeadPlace | null => {
 /** How far the layouts are, in words. */
 export function saysProgress({ done, total }: Progress, heads: number): string {
   if (!total) return "The model is being loaded, or at work on another text.";
-  return done < heads ? `Heads laid out: ${done} of ${heads}` : `Heads laid out: ${heads} of ${heads}; layers of hidden states: ${done - heads} of ${total - heads}`;
+  return done < heads
+    ? `Heads laid out: ${done} of ${heads}`
+    : `Heads laid out: ${heads} of ${heads}; layers of hidden states: ${done - heads} of ${total - heads}`;
 }
 
 const ORDINAL = new Intl.PluralRules("en", { type: "ordinal" });
@@ -79,7 +82,8 @@ export function says(found: Tsne, place: HeadPlace, points: number, what: string
   const one = found.heads[at];
   if (!one) return "";
   const least = best(one);
-  if (least === null) return `${headName(place)} cannot be laid out on this ${what}: ${one.notes[0] ?? "there is nothing to lay out"}.`;
+  if (least === null)
+    return `${headName(place)} cannot be laid out on this ${what}: ${one.notes[0] ?? "there is nothing to lay out"}.`;
   const known = one.kl.filter((value): value is number => value !== null);
   const rank = ordered(found.heads, "activity").indexOf(at) + 1;
   const chain = one.chain > 1 ? `in chains of up to ${many(one.chain, "step")}` : "without chains";

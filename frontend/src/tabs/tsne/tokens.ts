@@ -6,7 +6,8 @@ import type { Options, Seen } from "../examples/reduce";
 import { tokenUnits, wordUnits, type Unit } from "../examples/tokens";
 
 /** Where the layouts of a text are, with or without special tokens, of tokens or of words. */
-export const pathOf = (path: string, { special, words }: Options) => path.replace(/tsne\.json$/, `tsne${special ? "" : "-plain"}${words ? "-words" : ""}.json`);
+export const pathOf = (path: string, { special, words }: Options) =>
+  path.replace(/tsne\.json$/, `tsne${special ? "" : "-plain"}${words ? "-words" : ""}.json`);
 
 /** Tokens or words; special ones go last, so that what stood on both sides of one is never taken for a word. */
 export function unitsOf(tokens: Token[], { special, words }: Options): Unit[] {
@@ -16,7 +17,12 @@ export function unitsOf(tokens: Token[], { special, words }: Options): Unit[] {
 }
 
 /** The points of layouts of a layer; of cross attention queries, then keys. */
-export function pointsOf(atlas: AtlasCard, example: Example, layer: number, options: Options): { units: Unit[]; queries: number; same: boolean } {
+export function pointsOf(
+  atlas: AtlasCard,
+  example: Example,
+  layer: number,
+  options: Options,
+): { units: Unit[]; queries: number; same: boolean } {
   const kind = atlas.model.layers[layer].kind;
   const { queries, keys } = sides(atlas, example, kind);
   const same = kind !== "cross";
@@ -33,7 +39,16 @@ export function seenOf(bundle: Bundle, { special, words }: Options): Seen {
   const columns = all.same ? rows : plain(all.keys);
   if (!rows.length || !columns.length) return all; // nothing is left, and nothing is laid out
   const values = new Float32Array(rows.length * columns.length);
-  rows.forEach((row, i) => columns.forEach((column, j) => (values[i * columns.length + j] = all.values[row * all.columns + column])));
+  rows.forEach((row, i) =>
+    columns.forEach((column, j) => (values[i * columns.length + j] = all.values[row * all.columns + column])),
+  );
   const queries = rows.map((i) => all.queries[i]);
-  return { ...all, rows: rows.length, columns: columns.length, values, queries, keys: all.same ? queries : columns.map((j) => all.keys[j]) };
+  return {
+    ...all,
+    rows: rows.length,
+    columns: columns.length,
+    values,
+    queries,
+    keys: all.same ? queries : columns.map((j) => all.keys[j]),
+  };
 }

@@ -3,7 +3,18 @@ import type { HeadLayout, Tsne } from "../../lib/api";
 import { WHOLE } from "../../points/camera";
 import { evenTicks, labels, quantileAxis, roundTicks } from "../../points/axes";
 import { nearest, planeOf, trueValue } from "./plane";
-import { best, focusOfPoint, importance, ordered, pointsOfFocus, says, saysProgress, starts, telling, usualLine } from "./rank";
+import {
+  best,
+  focusOfPoint,
+  importance,
+  ordered,
+  pointsOfFocus,
+  says,
+  saysProgress,
+  starts,
+  telling,
+  usualLine,
+} from "./rank";
 
 describe("quantile axes", () => {
   it("are the empirical distribution function where k is n", () => {
@@ -84,7 +95,16 @@ describe("the plane", () => {
 });
 
 const head = (layer: number, number: number, more: Partial<HeadLayout>): HeadLayout => ({
-  layer, head: number, kl: [1], mass: 1, activity: 0, chain: 0, chain_mean: 0, notes: [], frame: { x: 0, y: 0, step: 1 }, ...more,
+  layer,
+  head: number,
+  kl: [1],
+  mass: 1,
+  activity: 0,
+  chain: 0,
+  chain_mean: 0,
+  notes: [],
+  frame: { x: 0, y: 0, step: 1 },
+  ...more,
 });
 
 describe("heads", () => {
@@ -103,7 +123,9 @@ describe("heads", () => {
     expect(telling(found)).toEqual({ layer: 0, head: 1 });
   });
   it("are told in a sentence", () => {
-    expect(says(found, { layer: 0, head: 0 }, 9, "text")).toBe("L0·H0, 3rd most active of 3 heads, reads these 9 tokens in chains of up to 3 steps: KL 1.50 to 2.00 in 2 restarts.");
+    expect(says(found, { layer: 0, head: 0 }, 9, "text")).toBe(
+      "L0·H0, 3rd most active of 3 heads, reads these 9 tokens in chains of up to 3 steps: KL 1.50 to 2.00 in 2 restarts.",
+    );
     expect(says(found, { layer: 0, head: 1 }, 9, "text")).toContain("cannot be laid out");
     expect(says(found, { layer: 7, head: 1 }, 9, "text")).toBe("");
   });
@@ -128,8 +150,20 @@ describe("what is pointed at", () => {
   it("has about a line for each token, never of next to nothing", () => {
     const sharp = Float32Array.from({ length: 100 }, (_, i) => (i % 10 === Math.floor(i / 10) - 1 ? 0.9 : 0.01));
     expect(usualLine(sharp, 10, true)).toBeCloseTo(0.02);
-    expect(usualLine(Float32Array.from({ length: 100 }, () => 0.1), 10, true)).toBeCloseTo(0.1);
-    expect(usualLine(Float32Array.from({ length: 9 }, (_, i) => (i % 4 ? 0.8 : 1)), 3, true)).toBeCloseTo(0.3);
+    expect(
+      usualLine(
+        Float32Array.from({ length: 100 }, () => 0.1),
+        10,
+        true,
+      ),
+    ).toBeCloseTo(0.1);
+    expect(
+      usualLine(
+        Float32Array.from({ length: 9 }, (_, i) => (i % 4 ? 0.8 : 1)),
+        3,
+        true,
+      ),
+    ).toBeCloseTo(0.3);
   });
   it("has words that say much first", () => {
     expect(importance("lighthouse", false)).toBeGreaterThan(importance("of", false));
