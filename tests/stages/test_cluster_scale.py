@@ -11,10 +11,10 @@ from sklearn.metrics import adjusted_rand_score as ari
 import headatlas as ha
 from headatlas import cluster
 from headatlas.atlas import results
+from headatlas.atlas.blocks import block_size, row_ranges
 from headatlas.errors import StoreError
 from headatlas.stages.cluster import assign, methods, stage
 from headatlas.stages.cluster.assign import Job, lloyd, project
-from headatlas.stages.cluster.vectors import blocks
 from support.planted import drawn, planted
 
 PATTERNS = drawn(np.random.default_rng(6).dirichlet([0.2] * 5, (3, 4)), 120, seed=2)
@@ -51,7 +51,7 @@ def real(tmp_path_factory):
     array = atlas.array("pooled")
     sizes = {"example": 40, "layer": 6, "head": 12, "feature": 48}
     results.begin(atlas, "features", "root", {})
-    atlas.create_array("features", sizes, (array.shards or array.chunks)[0], {}, of="root")
+    atlas.create_array("features", sizes, block_size(array), {}, of="root")
     atlas.write_blocks("features", 0, (flat @ axes).reshape(40, 6, 12, 48).astype(np.float16), of="root")
     results.finish(atlas, "features", "root", {"line": "48 numbers a map"})
     return atlas
@@ -84,7 +84,7 @@ def test_lloyd_over_blocks_is_that_of_scikit_learn(atlas):
     cluster.kmeans(atlas, k=5, name="start", **SAMPLED)
     job = job_of(atlas, "start")
     space, fit, _ = job.load()
-    x = np.concatenate([project(atlas, "planted", space, part)[1] for part in blocks(atlas, "planted")])
+    x = np.concatenate([project(atlas, "planted", space, part)[1] for part in row_ranges(atlas, "features", "planted")])
     start = fit.centres + 0.5
     own = lloyd(atlas, job, start, 0, None, tolerance=0)
     other = sk.KMeans(5, init=start.astype(np.float64), n_init=1, tol=0, max_iter=100).fit(x.astype(np.float64))
@@ -99,7 +99,7 @@ def test_all_maps_move_the_centres_when_the_sample_is_zero(atlas, monkeypatch):
     labels = cluster.kmeans(atlas, k=5, sample=0, name="everything")
     assert results.facts(atlas, "cluster", "everything")["fitted"] == 120 * 11
     space, fit = job_of(atlas, "everything").load()[:2]
-    x = np.concatenate([project(atlas, "planted", space, part)[1] for part in blocks(atlas, "planted")])
+    x = np.concatenate([project(atlas, "planted", space, part)[1] for part in row_ranges(atlas, "features", "planted")])
     own = labels[labels >= 0]
     for number, centre in enumerate(fit.centres):
         np.testing.assert_allclose(centre, x[own == number].mean(0), atol=0.05)

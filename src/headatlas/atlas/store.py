@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.atlas import schema
+from headatlas.atlas.blocks import block_size
 from headatlas.atlas.files import Files
 from headatlas.errors import DamagedChunk, StoreError
 
@@ -147,7 +148,7 @@ class Atlas:
     def write_blocks(self, name: str, start: int, values: NDArray[Any], of: str | None = None) -> list[str]:
         """Write whole blocks of an array from index `start` on; gives the files that hold them, one a block."""
         spec, array = schema.array(name), self.array(name, of)
-        size = (array.shards or array.chunks)[0]
+        size = block_size(array)
         stop = start + len(values)
         assert start % size == 0 and (stop % size == 0 or stop == array.shape[0]), "a block is written whole"
         folder = f"{spec.stage}.zarr/{array.path}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.atlas import results, schema
+from headatlas.atlas.blocks import block_size, read_blocks
 from headatlas.atlas.store import Atlas
 from headatlas.progress import many, percent
 
-READ = 16 << 20  # bytes that are read at a time: many small blocks at once are read faster than one by one
 MEANS = 96 << 20  # bytes of pooled maps that mean maps of clusters are taken over, in whole blocks
 PIECES = 1500  # of blocks, at most: each takes its time, however small
 ENOUGH = 30  # maps of a cluster, where it has as many
@@ -105,20 +104,10 @@ def counts(atlas: Atlas, of: str, clusters: list[int]) -> tuple[NDArray[np.int64
     """Maps of each cluster in each layer, (cluster, layer), and all maps of each layer, counted block by block."""
     layers = atlas.array("labels", of).shape[1]
     own, total = np.zeros((len(clusters), layers), np.int64), np.zeros(layers, np.int64)
-    for _, labels in blocks(atlas, "labels", of):
+    for _, labels in read_blocks(atlas, "labels", of):
         total += (labels != schema.MISSING).sum((0, 2))
         own += np.stack([(labels == number).sum((0, 2)) for number in clusters])
     return own, total
-
-
-def blocks(atlas: Atlas, name: str, of: str | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
-    """An array from its first row to its last, some blocks at a time, each part with the number of its first row."""
-    array = atlas.array(name, of)
-    block = (array.shards or array.chunks)[0]
-    size = int(np.prod(array.shape[1:])) * array.dtype.itemsize
-    step = block * max(1, READ // max(1, block * size))
-    for start in range(0, array.shape[0], step):
-        yield start, atlas.read(name, slice(start, start + step), of)
 
 
 def cluster_maps(atlas: Atlas, of: str, clusters: list[int]) -> NDArray[np.float64]:
@@ -128,7 +117,7 @@ def cluster_maps(atlas: Atlas, of: str, clusters: list[int]) -> NDArray[np.float
     clusters a few more.
     """
     array = atlas.array("pooled")
-    block = (array.shards or array.chunks)[0]
+    block = block_size(array)
     count, size = -(-array.shape[0] // block), block * int(np.prod(array.shape[1:])) * array.dtype.itemsize
     most = max(1, min(MEANS // size, PIECES // (array.shape[1] * array.shape[2])))
     drawn = range(count) if count <= most else np.sort(np.random.default_rng(0).permutation(count)[:most]).tolist()
@@ -155,9 +144,9 @@ def _more(
     """Places of maps in other blocks, for clusters of which too few were seen."""
     few = [place for place in range(len(clusters)) if seen[place] < ENOUGH]
     found: dict[int, list[NDArray[np.int64]]] = {place: [] for place in few}
-    for start, labels in blocks(atlas, "labels", of) if few else ():
+    for rows, labels in read_blocks(atlas, "labels", of) if few else ():
         for place in few:
-            own = np.argwhere(labels == clusters[place]) + np.array([start, 0, 0])
+            own = np.argwhere(labels == clusters[place]) + np.array([rows.start, 0, 0])
             found[place].append(own[~np.isin(own[:, 0] // block, [*drawn])])
     joined = {place: np.concatenate(parts) for place, parts in found.items()}
     dice = np.random.default_rng(0)
@@ -168,7 +157,7 @@ def _more(
 def pooled(atlas: Atlas, places: NDArray[Any]) -> NDArray[np.float64]:
     """Pooled maps at these places (example, layer, head); each stored piece is read once."""
     array = atlas.array("pooled")
-    block = (array.shards or array.chunks)[0]
+    block = block_size(array)
     found = np.empty((len(places), *array.shape[3:]))
     pieces: dict[tuple[int, int, int], list[int]] = {}
     for row, (example, layer, head) in enumerate(places.tolist()):

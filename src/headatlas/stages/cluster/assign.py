@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import parallel, progress
+from headatlas.atlas.blocks import row_ranges
 from headatlas.atlas.schema import MISSING, receipt_name
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DamagedChunk
 from headatlas.stages.cluster.backends import one_thread
 from headatlas.stages.cluster.fit import Fit, Labels, from_bytes, of_centres
-from headatlas.stages.cluster.vectors import Floats, Space, blocks
+from headatlas.stages.cluster.vectors import Floats, Space
 
 TOLERANCE = 1e-4  # of the mean variance, as scikit-learn has it
 PASSES = 100
@@ -66,7 +67,7 @@ class Assign:
         parallel.check()
         one_thread()
         job, atlas = self.job, Atlas.open(self.job.path)
-        examples = blocks(atlas, job.of)[number]
+        examples = row_ranges(atlas, "features", job.of)[number]
         labels, distance = _block(atlas, job, examples)
         files = atlas.write_blocks("labels", examples.start, labels, of=job.name)
         files += atlas.write_blocks("distance", examples.start, distance, of=job.name)
@@ -94,7 +95,7 @@ def _block(atlas: Atlas, job: Job, examples: range) -> tuple[Labels, Floats]:
 
 def assign(atlas: Atlas, job: Job, workers: int, scheduler: str | None) -> None:
     """Label all blocks that are not done."""
-    parts = blocks(atlas, job.of)
+    parts = row_ranges(atlas, "features", job.of)
     pending = [number for number in range(len(parts)) if not _done(atlas, job, number)]
     if not pending:
         return
@@ -128,7 +129,7 @@ class Sums:
         parallel.check()
         one_thread()
         atlas = Atlas.open(self.job.path)
-        _, x = project(atlas, self.job.of, self.job.load()[0], blocks(atlas, self.job.of)[number])
+        _, x = project(atlas, self.job.of, self.job.load()[0], row_ranges(atlas, "features", self.job.of)[number])
         return number, sums(x, self.centres)
 
 
@@ -153,7 +154,7 @@ def lloyd(
     A centre that loses all its maps stays where it is.
     """
     centres = centres.astype(np.float64)
-    numbers = list(range(len(blocks(atlas, job.of))))
+    numbers = list(range(len(row_ranges(atlas, "features", job.of))))
     with progress.bar("moving centres", PASSES, "passes") as advance:
         for _ in range(PASSES):
             with closing(parallel.run(Sums(job, centres), numbers, workers=workers, scheduler=scheduler)) as found:

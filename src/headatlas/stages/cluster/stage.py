@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from headatlas import progress
 from headatlas.atlas import results, schema
+from headatlas.atlas.blocks import block_size
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.stages.cluster import quality
@@ -140,7 +141,7 @@ def _lay_out(atlas: Atlas, of: str, name: str) -> None:
     array = atlas.array("features", of)
     sizes = dict(zip(("example", "layer", "head"), array.shape[:3], strict=True))
     for one in ("labels", "distance"):
-        atlas.create_array(one, sizes, (array.shards or array.chunks)[0], {}, of=name)
+        atlas.create_array(one, sizes, block_size(array), {}, of=name)
 
 
 def _publish(atlas: Atlas, of: str, name: str, sample: Sample, fit: Fit, fitted: Labels, request: Request) -> Job:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import progress
+from headatlas.atlas.blocks import row_ranges
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError
 
@@ -100,13 +101,6 @@ def fewer(index: Index, most: int, seed: int) -> NDArray[np.int64]:
     return np.sort(np.lexsort((key, turn))[:most])
 
 
-def blocks(atlas: Atlas, of: str) -> list[range]:
-    """Examples of each block of the features."""
-    array = atlas.array("features", of)
-    size, examples = (array.shards or array.chunks)[0], array.shape[0]
-    return [range(start, min(start + size, examples)) for start in range(0, examples, size)]
-
-
 def read_maps(atlas: Atlas, of: str, index: Index) -> tuple[Index, NDArray[Any]]:
     """Features of these maps, read block by block; maps that do not exist are left out of both."""
     found = np.empty((len(index), atlas.array("features", of).shape[-1]), np.float16)
@@ -138,7 +132,7 @@ def read_heads(atlas: Atlas, of: str, heads: NDArray[np.int64]) -> tuple[Index, 
 
 
 def _read(atlas: Atlas, of: str, title: str) -> Iterator[tuple[range, NDArray[Any]]]:
-    parts = blocks(atlas, of)
+    parts = row_ranges(atlas, "features", of)
     with progress.bar(title, parts[-1].stop, "examples") as advance:
         for examples in parts:
             yield examples, atlas.read("features", slice(examples.start, examples.stop), of)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from headatlas import progress
 from headatlas.atlas import results, schema
+from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.stages.correlate import home, tables
@@ -89,12 +90,9 @@ def _named(maps: Coded, statistics: Statistics) -> dict[int, tuple[str, str]]:
 
 def _distance(atlas: Atlas, maps: Coded, of: str) -> Any:
     """Distances (example, slot), block by block."""
-    array = atlas.array("distance", of)
-    block = (array.shards or array.chunks)[0]
     found = np.empty(maps.codes.shape, np.float32)
-    for start in range(0, array.shape[0], block):
-        part = atlas.read("distance", slice(start, start + block), of)
-        found[start : start + block] = part[:, maps.layer, maps.head]
+    for rows, part in read_blocks(atlas, "distance", of):
+        found[rows.start : rows.stop] = part[:, maps.layer, maps.head]
     return found
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import parallel
+from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Atlas
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.effect import Contrast, Draws, cliffs_delta
@@ -79,12 +80,9 @@ def _sources(names: list[str]) -> dict[str, tuple[list[int], list[int]]]:
 
 def _read(atlas: Atlas, maps: Coded, own: Array, count: int) -> Array:
     """Statistics (statistic, example, slot) of some examples, block by block."""
-    array = atlas.array("stats")
-    block = (array.shards or array.chunks)[0]
     values = np.empty((count, len(own), len(maps.layer)), np.float32)
-    for start in range(0, array.shape[0], block):
-        first, last = np.searchsorted(own, [start, start + block])
-        if last > first:
-            part = atlas.read("stats", slice(start, start + block))[own[first:last] - start]
-            values[:, first:last] = np.moveaxis(part[:, maps.layer, maps.head], -1, 0)
+    for rows, part in read_blocks(atlas, "stats"):
+        first, last = np.searchsorted(own, [rows.start, rows.stop])
+        chosen = part[own[first:last] - rows.start]
+        values[:, first:last] = np.moveaxis(chosen[:, maps.layer, maps.head], -1, 0)
     return values

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.atlas import schema
+from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError
 from headatlas.stages.correlate.shuffle import weighted_heads
@@ -82,10 +83,7 @@ def one_example(all_maps: Coded) -> Coded:
 
 def read(atlas: Atlas, of: str) -> Coded:
     """The labels of a clustering; windows of one text are one group."""
-    array = atlas.array("labels", of)
-    block = (array.shards or array.chunks)[0]
-    starts = range(0, array.shape[0], block)
-    parts = [atlas.read("labels", slice(start, start + block), of).astype(np.int16) for start in starts]
+    parts = [labels.astype(np.int16) for _, labels in read_blocks(atlas, "labels", of)]
     table = atlas.table("examples", columns=["id"])
     names = np.array([str(one) for one in table["id"].to_pylist()], object)
     return coded(np.concatenate(parts), np.unique(names.astype(str), return_inverse=True)[1])

@@ -14,6 +14,7 @@ import torch
 
 from headatlas import parallel, progress
 from headatlas.atlas import results
+from headatlas.atlas.blocks import block_size
 from headatlas.atlas.schema import receipt_name
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DamagedChunk, OptionError
@@ -94,7 +95,7 @@ def _one_thread() -> Iterator[None]:
 def _lay_out(atlas: Atlas, encoder: Encoder, name: str, batch: int) -> Work:
     """Create the array, in blocks of the same examples as those it is made from."""
     source = atlas.array(reads(encoder)[0])
-    block = (source.shards or source.chunks)[0]
+    block = block_size(source)
     sizes = dict(zip(("example", "layer", "head"), source.shape[:3], strict=True)) | {"feature": encoder.width}
     atlas.create_array("features", sizes, block, {"encoder": encoder.recipe()}, of=name)
     return Work(atlas.files.absolute, name, encoder, block, batch)

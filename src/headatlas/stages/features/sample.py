@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import progress
+from headatlas.atlas.blocks import block_size
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError
 
@@ -34,7 +35,7 @@ def draw(atlas: Atlas, name: str, count: int, seed: int) -> NDArray[Any]:
     """A sample of one array of an atlas (map, …), without the maps of heads that do not exist."""
     array = atlas.array(name)
     examples, layers, heads, *rest = array.shape
-    block = (array.shards or array.chunks)[0]
+    block = block_size(array)
     example, head = spread(examples, layers * heads, min(count, ROOM // int(np.prod(rest))), seed)
     edges = np.searchsorted(example, np.arange(0, examples + block, block))
     found = []

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import progress
+from headatlas.atlas.blocks import block_size
 from headatlas.atlas.store import Atlas
 
 
@@ -37,8 +38,7 @@ def existing(atlas: Atlas, of: str) -> NDArray[np.bool_]:
 
 def block_of(atlas: Atlas, of: str) -> int:
     """Examples in a block of features."""
-    array = atlas.array("features", of)
-    return int((array.shards or array.chunks)[0])
+    return block_size(atlas.array("features", of))
 
 
 def gather(atlas: Atlas, of: str, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import __version__, wording
-from headatlas.atlas import display, schema, summaries
+from headatlas.atlas import display, schema
+from headatlas.atlas.blocks import read_blocks
 from headatlas.web.api import encoding
 from headatlas.web.api.payloads import (
     AtlasCard,
@@ -160,7 +161,7 @@ def _moments(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation over examples (layer, head, statistic), each part joined to those before it."""
     shape = view.atlas.array("stats").shape[1:]
     count, mean, squares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for _, part in summaries.blocks(view.atlas, "stats"):
+    for _, part in read_blocks(view.atlas, "stats"):
         values = part.astype(np.float64)
         there = np.isfinite(values)
         own = there.sum(0)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import wording
-from headatlas.atlas import summaries
+from headatlas.atlas.blocks import read_blocks
 from headatlas.progress import percent
 from headatlas.web.api import encoding
 from headatlas.web.api.errors import Problem
@@ -146,8 +146,8 @@ def _joined(
     """What is taken from each part of an array, end to end: a value for each map."""
     examples, layers, heads = view.shape
     found = np.empty((examples, layers, heads), dtype)
-    for start, part in summaries.blocks(view.atlas, name, of):
-        found[start : start + len(part)] = take(part)
+    for rows, part in read_blocks(view.atlas, name, of):
+        found[rows.start : rows.stop] = take(part)
     return found.reshape(-1)
 
 
@@ -158,7 +158,7 @@ def _amounts(values: NDArray[Any], low: float | None, high: float | None) -> enc
 def _range(view: View, name: str, of: str | None) -> tuple[float | None, float | None]:
     """The smallest and the largest value of an array."""
     low = high = np.float32(np.nan)
-    for _, part in summaries.blocks(view.atlas, name, of):
+    for _, part in read_blocks(view.atlas, name, of):
         low, high = np.fmin(low, np.fmin.reduce(part, None)), np.fmax(high, np.fmax.reduce(part, None))
     return known(low), known(high)
 
@@ -167,7 +167,7 @@ def _ranges(view: View) -> tuple[NDArray[Any], NDArray[Any]]:
     """The smallest and the largest value of each statistic over all maps."""
     count = len(statistics(view))
     low, high = np.full(count, np.nan, np.float32), np.full(count, np.nan, np.float32)
-    for _, part in summaries.blocks(view.atlas, "stats"):
+    for _, part in read_blocks(view.atlas, "stats"):
         flat = part.reshape(len(part), -1)  # long rows are compared faster than short ones
         low = np.fmin(low, np.fmin.reduce(np.fmin.reduce(flat, 0).reshape(-1, count), 0))
         high = np.fmax(high, np.fmax.reduce(np.fmax.reduce(flat, 0).reshape(-1, count), 0))
@@ -185,7 +185,7 @@ def projections(view: View) -> list[ProjectionCard]:
 def _frame(view: View, name: str) -> Frame:
     """What the positions of a projection stand for."""
     low, high = np.full(2, np.inf), np.full(2, -np.inf)
-    for _, part in summaries.blocks(view.atlas, "position", name):
+    for _, part in read_blocks(view.atlas, "position", name):
         points = part.reshape(-1, 2)
         points = points[np.isfinite(points).all(1)].astype(np.float64)
         low, high = np.minimum(low, points.min(0, initial=np.inf)), np.maximum(high, points.max(0, initial=-np.inf))
@@ -211,8 +211,8 @@ def positions(view: View, name: str) -> bytes:
     view.result("project", name, "projection")
     examples, layers, heads = view.shape
     points = np.empty((examples, layers, heads, 2), np.float32)
-    for start, part in summaries.blocks(view.atlas, "position", name):
-        points[start : start + len(part)] = part
+    for rows, part in read_blocks(view.atlas, "position", name):
+        points[rows.start : rows.stop] = part
     return encoding.positions(points.reshape(-1, 2)).tobytes()
 
 

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+from headatlas.atlas.blocks import block_size
 from headatlas.web.api import encoding
 from headatlas.web.api.errors import Problem
 from headatlas.web.api.payloads import Example, Examples, Texts, Token
@@ -108,7 +109,7 @@ def pooled(view: View, number: int) -> bytes:
     """All pooled maps of an example."""
     view.check(number)
     array = view.atlas.array("pooled")
-    block = (array.shards or array.chunks)[0]  # it is unpacked as a whole, so it is kept
+    block = block_size(array)  # it is unpacked as a whole, so it is kept
     start, maps = view.near("pooled", number, block, lambda start, stop: view.atlas.read("pooled", slice(start, stop)))
     return encoding.attention(maps[number - start]).tobytes()
 
