@@ -1,12 +1,6 @@
-// What the tab that is shown tells the frame: its sentence, and what the keys do on it.
-export interface Key {
-  keys: string;
-  does: string;
-}
-
+// What the current tab reports to the frame.
 class Page {
   sentence = $state("");
-  keys = $state.raw<Key[]>([]);
 }
 
 export const page = new Page();

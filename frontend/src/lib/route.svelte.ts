@@ -1,9 +1,9 @@
 // The address holds everything: #/tab/item?name=value. What is selected is kept from tab to tab.
-export const TABS = ["overview", "maps", "clusters", "head", "examples", "tsne"] as const;
-export type Tab = (typeof TABS)[number];
+import { TABS, type TabId } from "../tabs";
+
 type Params = Record<string, string>;
 export interface Target {
-  tab?: Tab;
+  tab?: TabId;
   item?: string | null;
   params?: Record<string, string | number | null | undefined>;
 }
@@ -11,10 +11,10 @@ export interface Target {
 const SHARED = ["of", "head", "cluster", "example"]; // the selection, the same on every tab
 const remembered = new Map<string, Params>(); // how each tab was left
 
-function parse(hash: string): { tab: Tab; item: string | null; params: Params } {
+function parse(hash: string): { tab: TabId; item: string | null; params: Params } {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [name, ...rest] = path.split("/");
-  const tab = (TABS as readonly string[]).includes(name) ? (name as Tab) : "overview";
+  const tab = (TABS.find(({ id }) => id === name) ?? TABS[0]).id;
   let item: string | null;
   try {
     item = rest.length && rest[0] ? decodeURIComponent(rest.join("/")) : null;
@@ -25,7 +25,7 @@ function parse(hash: string): { tab: Tab; item: string | null; params: Params } 
 }
 
 class Route {
-  tab = $state<Tab>("overview");
+  tab = $state<TabId>(TABS[0].id);
   item = $state<string | null>(null);
   params = $state.raw<Params>({});
 

@@ -26,6 +26,11 @@ export const selection = {
   get example(): number | null {
     return number(route.params.example);
   },
+  /** The selected head, cluster or example as addresses have it. */
+  item(kind: "head" | "cluster" | "example"): string | null {
+    const value = this[kind];
+    return typeof value === "object" ? value && headKey(value) : String(value);
+  },
   choose(params: { head?: HeadPlace | null; cluster?: number | null; example?: number | null }) {
     const { head, ...rest } = params;
     route.go({ params: { ...rest, ...(head === undefined ? {} : { head: head && headKey(head) }) } });

@@ -1,0 +1,155 @@
+// The tabs of the page, in the order of the navigation bar. A tab is its folder and its entry here: the frame, the
+// addresses, the keyboard help and the tour read this list.
+import type { Component } from "svelte";
+import type { AtlasCard } from "../lib/api";
+import { many } from "../lib/words";
+
+/** A line of the keyboard help. */
+export interface Key {
+  keys: string;
+  does: string;
+}
+
+/** What a tab shows: the item in its address (null: its list or start page), or custom text. */
+export interface Shown {
+  item: string | null;
+  customText: boolean;
+  atlas: AtlasCard;
+}
+
+export interface TourStep {
+  title: string;
+  text: string;
+}
+
+export interface TabSpec<Id extends string = string> {
+  id: Id; // in addresses: #/id/item
+  title: string;
+  load: () => Promise<{ default: Component<{ atlas: AtlasCard }> }>;
+  opens: "head" | "cluster" | "example" | null; // the selected thing that a link to the tab opens as its item
+  keys: (shown: Shown) => Key[];
+  tour: (atlas: AtlasCard) => TourStep[];
+}
+
+const headCount = (atlas: AtlasCard) => atlas.model.layers.reduce((sum, layer) => sum + layer.heads, 0);
+
+const SPECS = [
+  {
+    id: "overview",
+    title: "Overview",
+    load: () => import("./overview/Overview.svelte"),
+    opens: null,
+    keys: () => [
+      { keys: "← ↑ ↓ →", does: "move the selection from head to head" },
+      { keys: "Enter", does: "open the selected head" },
+    ],
+    tour: (atlas) => [
+      {
+        title: "All heads at once",
+        text: `Each cell is one of ${many(headCount(atlas), "head")}. It shows the head's mean attention map over ${many(atlas.data.examples, atlas.data.modality)}: query down, key across. A line below the diagonal means attention to the previous token, a column means that all tokens attend to the same one.`,
+      },
+      {
+        title: "Patterns have names",
+        text: "Maps that look alike form a cluster. The legend gives each cluster's name and size; colors show which head belongs to which cluster. Point at a head for details, click to select it on every tab.",
+      },
+    ],
+  },
+  {
+    id: "maps",
+    title: "Maps",
+    load: () => import("./maps/Maps.svelte"),
+    opens: null,
+    keys: () => [
+      { keys: "drag · wheel", does: "move · zoom" },
+      { keys: "Shift + drag, or L", does: "draw a lasso" },
+      { keys: "0", does: "show all points" },
+      { keys: "Esc", does: "clear lasso, search and ticks first" },
+    ],
+    tour: (atlas) => [
+      {
+        title: "Every map is a point",
+        text: `${many(atlas.data.examples * headCount(atlas), "map")}; similar maps are close together. Hold Shift and drag to draw a lasso: the sidebar shows which layers, heads and ${atlas.data.modality}s the selected maps come from, compared with all maps.`,
+      },
+    ],
+  },
+  {
+    id: "clusters",
+    title: "Clusters",
+    load: () => import("./clusters/Clusters.svelte"),
+    opens: "cluster",
+    keys: ({ item }) =>
+      item === null
+        ? [{ keys: "Enter", does: "open the card that has the focus" }]
+        : [{ keys: "← →", does: "previous or next cluster, in the order of the cards" }],
+    tour: () => [
+      {
+        title: "How sure is a pattern?",
+        text: "One card per cluster: the evidence in numbers, its stability when the clustering is repeated, and the heads it occurs in. Open a card for effect sizes and the most typical and most unusual maps.",
+      },
+    ],
+  },
+  {
+    id: "head",
+    title: "Head",
+    load: () => import("./head/Head.svelte"),
+    opens: "head",
+    keys: () => [
+      { keys: "← →", does: "previous or next head" },
+      { keys: "↑ ↓", does: "the same head one layer up or down" },
+    ],
+    tour: () => [
+      {
+        title: "One head against all others",
+        text: "Its statistics, each as a marked dot among all heads; its clusters over the dataset; and the most similar heads. The arrow keys move from head to head.",
+      },
+    ],
+  },
+  {
+    id: "examples",
+    title: "Examples",
+    load: () => import("./examples/Examples.svelte"),
+    opens: "example",
+    keys: ({ item, customText, atlas: { data } }) =>
+      item === null && !customText
+        ? [{ keys: "Enter", does: `open the ${data.modality} of the row` }]
+        : [
+            ...(item === null ? [] : [{ keys: "← →", does: `previous or next ${data.modality}` }]),
+            { keys: "wheel, + − 0", does: "zoom the map, show all of it" },
+            { keys: "Enter", does: "pin the token that is pointed at" },
+            { keys: "Esc", does: "unpin the token" },
+          ],
+    tour: ({ data }) => [
+      {
+        title: `One ${data.modality}, token by token`,
+        text:
+          data.modality === "text"
+            ? "Open a text to see which tokens attend to which, in any set of heads, as arcs and as a full map. Enter custom text to run the model on it."
+            : "Open an image to see which patches a patch attends to, in any set of heads.",
+      },
+    ],
+  },
+  {
+    id: "tsne",
+    title: "t-SNE",
+    load: () => import("./tsne/Tsne.svelte"),
+    opens: "example",
+    keys: ({ item, customText }) =>
+      item === null && !customText
+        ? []
+        : [
+            { keys: "arrows on the small layouts", does: "another head" },
+            { keys: "wheel, + − 0", does: "zoom a layout, show all of it" },
+            { keys: "click a word", does: "pin it" },
+          ],
+    tour: ({ data }) => [
+      {
+        title: `One ${data.modality} as a head reads it`,
+        text: `Attention is taken as similarity: ${data.modality === "text" ? "words" : "patches"} that attend to one another are close together. A head that attends to the previous token makes a thread, a head that attends to a single token a star. The sidebar shows all heads; the selected one is large.`,
+      },
+    ],
+  },
+] as const satisfies readonly TabSpec[];
+
+export type TabId = (typeof SPECS)[number]["id"];
+export const TABS: readonly TabSpec<TabId>[] = SPECS;
+export const tabById = (id: TabId) => TABS.find((tab) => tab.id === id)!;
