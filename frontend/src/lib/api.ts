@@ -31,10 +31,6 @@ export type Frame = Schemas["Frame"];
 export type Progress = Schemas["Progress"];
 type Failure = Schemas["Failure"];
 
-export const NOISE = 65535; // in columns of labels
-export const MISSING = 65534;
-export const UNKNOWN = 65535; // in columns of amounts and codes
-
 /** What went wrong, and what to do next. */
 export class Failed extends Error {
   constructor(

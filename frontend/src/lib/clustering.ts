@@ -1,6 +1,5 @@
 // Which clustering is shown: the one in the address, else the latest that has been correlated, else the latest.
 import type { AtlasCard, ClusterRow } from "./api";
-import { MISSING, NOISE } from "./api";
 import { route } from "./route.svelte";
 
 export function currentClustering(atlas: AtlasCard): string | null {
@@ -8,9 +7,6 @@ export function currentClustering(atlas: AtlasCard): string | null {
   const usable = atlas.clusterings.filter((one) => one.correlated);
   return (named ?? usable[usable.length - 1] ?? atlas.clusterings[atlas.clusterings.length - 1])?.name ?? null;
 }
-
-/** A label of a column as the number of a cluster: -1 noise; null where there is no such map. */
-export const clusterOf = (label: number): number | null => (label === MISSING ? null : label === NOISE ? -1 : label);
 
 /** Names of clusters by number. */
 export const clusterNames = (rows: ClusterRow[]) => new Map(rows.map((row) => [row.cluster, row.name]));

@@ -49,6 +49,3 @@ export function drawMap(
   canvas.height = rows;
   canvas.getContext("2d")!.putImageData(mapPixels(values, rows, columns, theme, top), 0, 0);
 }
-
-/** Attention from its encoding. */
-export const decode = (value: number) => (value / 65535) ** 2;

@@ -1,8 +1,5 @@
 // How a point looks: its state, its mark, its colour, and size and opacity for the room it has.
 
-/** A coordinate that says: there is no such map. */
-export const NO_MAP = 65535;
-
 /** States of points. What is dimmed lies behind, what is selected in front; hidden points are neither drawn nor picked. */
 export const NORMAL = 0;
 export const DIMMED = 1;

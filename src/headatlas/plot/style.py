@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from headatlas.wording import together
 
-# told apart with normal sight and without red, green or blue cones, on white and on near black (tests/unit/test_colours.py)
+# told apart with normal sight and without red, green or blue cones, on white and black (tests/unit/test_colours.py)
 CATEGORIES = (
     "#2673AF", "#E59F02", "#16A276", "#D45E03", "#53B6EF", "#C877A7", "#6F4DC2", "#ADA142", "#8C5B44", "#A22B58",
 )  # fmt: skip

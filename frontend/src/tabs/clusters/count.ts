@@ -1,5 +1,5 @@
 // Counting maps of clusters, from the column of labels: one pass over all maps.
-import { MISSING } from "../../lib/api";
+import { CODES, encodeLabel, MISSING } from "../../lib/encoding";
 
 export interface HeadCounts {
   slots: number; // layers × heads
@@ -7,12 +7,10 @@ export interface HeadCounts {
   total: Uint32Array; // maps of each slot, of whatever cluster
 }
 
-const asLabel = (cluster: number) => (cluster < 0 ? 65535 : cluster);
-
 /** How many maps of each head lie in each cluster. */
 export function countHeads(labels: Uint16Array, slots: number, clusters: number[]): HeadCounts {
-  const row = new Int32Array(65536).fill(-1);
-  clusters.forEach((cluster, at) => (row[asLabel(cluster)] = at));
+  const row = new Int32Array(CODES).fill(-1);
+  clusters.forEach((cluster, at) => (row[encodeLabel(cluster)] = at));
   const maps = new Uint32Array(clusters.length * slots);
   const total = new Uint32Array(slots);
   for (let first = 0; first + slots <= labels.length; first += slots) {
@@ -55,7 +53,7 @@ export interface Present {
 
 /** The examples of which the largest share of maps lies in a cluster, and how many have as much as the first. */
 export function mostPresent(labels: Uint16Array, slots: number, cluster: number, most: number) {
-  const wanted = asLabel(cluster);
+  const wanted = encodeLabel(cluster);
   const found: Present[] = [];
   let tied = 0;
   let somewhere = 0;

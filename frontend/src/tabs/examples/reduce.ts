@@ -1,5 +1,6 @@
 // From the maps of heads to the one that is drawn: their mean, without special tokens, by words.
 import type { Token } from "../../lib/api";
+import { CODES, decodeAttention } from "../../lib/encoding";
 import { bare, tokenUnits, wordUnits, type Unit } from "./tokens";
 
 /** A map to draw: attention (query, key), row by row, with what its rows and columns are. */
@@ -18,8 +19,8 @@ let table: Float32Array | null = null;
 /** Attention of each encoded value. */
 export function decoding(): Float32Array {
   if (!table) {
-    table = new Float32Array(65536);
-    for (let i = 0; i < 65536; i++) table[i] = (i / 65535) ** 2;
+    table = new Float32Array(CODES);
+    for (let i = 0; i < CODES; i++) table[i] = decodeAttention(i);
   }
   return table;
 }

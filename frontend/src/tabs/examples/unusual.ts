@@ -1,5 +1,5 @@
 // Which heads treat an example unlike others: those whose cluster here holds few of their examples.
-import { MISSING } from "../../lib/api";
+import { CODES, MISSING } from "../../lib/encoding";
 
 export const RARE = 0.05; // of a head's examples
 
@@ -31,7 +31,7 @@ export interface Counts {
 export function countLabels(labels: Uint16Array, layers: number, heads: number): Counts {
   const grid = layers * heads;
   const examples = Math.floor(labels.length / grid);
-  const code = new Int32Array(65536).fill(-1);
+  const code = new Int32Array(CODES).fill(-1);
   const codes: number[] = [];
   for (let i = 0; i < labels.length; i++)
     if (code[labels[i]] < 0 && labels[i] !== MISSING) {
@@ -53,7 +53,7 @@ export function countLabels(labels: Uint16Array, layers: number, heads: number):
 /** For each example, the number of heads that treat it unlike others. */
 export function unlikeCounts({ examples, labels, codes, table, n }: Counts, rare = RARE): Uint16Array {
   const grid = n.length;
-  const code = new Int32Array(65536).fill(-1);
+  const code = new Int32Array(CODES).fill(-1);
   codes.forEach((label, i) => (code[label] = i));
   const is = new Uint8Array(table.length);
   for (let i = 0; i < table.length; i++) is[i] = table[i] < rare * n[Math.floor(i / codes.length)] ? 1 : 0;

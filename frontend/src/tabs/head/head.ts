@@ -1,7 +1,6 @@
 // One head among all: how unusual it is, its clusters over the data, and the way to the next head.
 import type { HeadRow, LayerCard } from "../../lib/api";
-import { MISSING, UNKNOWN } from "../../lib/api";
-import { clusterOf } from "../../lib/clustering";
+import { decodeLabel, MISSING, UNKNOWN } from "../../lib/encoding";
 import type { HeadPlace } from "../../lib/selection.svelte";
 
 export type Group = "position" | "tokens" | "shape";
@@ -84,7 +83,7 @@ export function tally(labels: Uint16Array): { cluster: number; maps: number }[] 
   const counts = new Map<number, number>();
   for (const label of labels) if (label !== MISSING) counts.set(label, (counts.get(label) ?? 0) + 1);
   return [...counts]
-    .map(([label, maps]) => ({ cluster: clusterOf(label)!, maps }))
+    .map(([label, maps]) => ({ cluster: decodeLabel(label)!, maps }))
     .sort((a, b) => Number(a.cluster < 0) - Number(b.cluster < 0) || b.maps - a.maps || a.cluster - b.cluster);
 }
 
@@ -115,7 +114,7 @@ export function cases(
       size.get(a.cluster)! - size.get(b.cluster)! || a.cluster - b.cluster || (b.distance ?? 0) - (a.distance ?? 0),
   );
   for (let example = 0; example < labels.length; example++) {
-    const cluster = clusterOf(labels[example]);
+    const cluster = decodeLabel(labels[example]);
     if (cluster === null) continue;
     const distance = distances && distances[example] !== UNKNOWN ? distances[example] : null;
     const one = { example, cluster, distance };

@@ -1,7 +1,6 @@
 // A strip of examples: one cell each, coloured by its cluster, as large as the space allows.
-import { MISSING } from "../../lib/api";
 import { cellShape, type Ring } from "../../lib/cell";
-import { clusterOf } from "../../lib/clustering";
+import { decodeLabel, MISSING } from "../../lib/encoding";
 import { categoryColour, categoryMark, rgb, type Rgb } from "../../lib/palette";
 import type { Theme } from "../../lib/theme.svelte";
 
@@ -46,18 +45,18 @@ export function draw(
   for (let place = 0; place < order.length; place++) {
     const label = labels[order[place]];
     if (label === MISSING) continue;
-    const mark = categoryMark(clusterOf(label)!);
+    const mark = categoryMark(decodeLabel(label)!);
     const [x, y] = [(place % columns) * cell, Math.floor(place / columns) * cell];
     if (mark > 0) {
       if (!paths.has(label)) paths.set(label, new Path2D());
       trace(paths.get(label)!, shapes[mark], x, y);
       continue;
     }
-    if (label !== full) context.fillStyle = categoryColour(clusterOf((full = label))!, theme);
+    if (label !== full) context.fillStyle = categoryColour(decodeLabel((full = label))!, theme);
     context.fillRect(x, y, cell - 1, cell - 1);
   }
   for (const [label, path] of paths) {
-    context.fillStyle = categoryColour(clusterOf(label)!, theme);
+    context.fillStyle = categoryColour(decodeLabel(label)!, theme);
     context.fill(path, "evenodd");
   }
 }
@@ -78,7 +77,7 @@ function dots(
     const label = labels[order[place]];
     if (label === MISSING) continue;
     let colour = colours.get(label);
-    if (!colour) colours.set(label, (colour = rgb(categoryColour(clusterOf(label)!, theme))));
+    if (!colour) colours.set(label, (colour = rgb(categoryColour(decodeLabel(label)!, theme))));
     picture.data[4 * place] = colour[0];
     picture.data[4 * place + 1] = colour[1];
     picture.data[4 * place + 2] = colour[2];

@@ -1,5 +1,6 @@
 // A column as keys: each map, or each example, has one of a few values, with a name and a count; amounts have a scale.
-import { MISSING, UNKNOWN, type ColumnCard } from "../../lib/api";
+import type { ColumnCard } from "../../lib/api";
+import { decodeAmount, MISSING, UNKNOWN } from "../../lib/encoding";
 import { categoryColour, categoryMark, ramp, rgb } from "../../lib/palette";
 import type { Theme } from "../../lib/theme.svelte";
 import type { Shape } from "./places";
@@ -132,8 +133,8 @@ export function amounted(
     keys[i] = value === UNKNOWN ? STEPS : value >= to ? STEPS - 1 : ((value - from) * scale + 0.5) | 0;
   }
   const amounts = {
-    low: decoded(from, card),
-    high: decoded(to, card),
+    low: decodeAmount(from, card),
+    high: decodeAmount(to, card),
     cutLow: from > first,
     cutHigh: to < last,
     unknown: counts[UNKNOWN],
@@ -150,10 +151,6 @@ function reached(counts: Uint32Array, wanted: number): number {
   }
   return 0;
 }
-
-/** The amount that a value of a buffer stands for. */
-export const decoded = (value: number, card: Pick<ColumnCard, "low" | "high">) =>
-  (card.low ?? 0) + (((card.high ?? 0) - (card.low ?? 0)) * value) / 65534;
 
 /** Numbers of examples in up to four ranges with about as many examples each. */
 export function ranged(

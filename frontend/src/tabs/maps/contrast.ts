@@ -1,6 +1,6 @@
 // A statistic inside a set of maps and outside of it.
-import { UNKNOWN, type ColumnCard } from "../../lib/api";
-import { decoded } from "./coding";
+import type { ColumnCard } from "../../lib/api";
+import { decodeAmount, UNKNOWN } from "../../lib/encoding";
 
 export interface Sums {
   n: number;
@@ -20,7 +20,7 @@ export interface Contrast {
 export function sums(values: Uint16Array, some: Uint32Array | null): Sums {
   let n = 0;
   let sum = 0;
-  let squares = 0; // of values up to 65534: exact up to two million maps, and good enough beyond
+  let squares = 0; // of values up to TOP: exact up to two million maps, and good enough beyond
   const total = some?.length ?? values.length;
   for (let k = 0; k < total; k++) {
     const value = values[some ? some[k] : k];
@@ -45,7 +45,7 @@ export function contrast(values: Uint16Array, some: Uint32Array, card: Pick<Colu
   const all = whole(values);
   const inner = sums(values, some);
   const outer = { n: all.n - inner.n, sum: all.sum - inner.sum, squares: all.squares - inner.squares };
-  const mean = ({ n, sum }: Sums) => (n ? decoded(sum / n, card) : null);
+  const mean = ({ n, sum }: Sums) => (n ? decodeAmount(sum / n, card) : null);
   const freedom = inner.n + outer.n - 2;
   const deviation = freedom > 0 ? Math.sqrt((spread(inner) + spread(outer)) / freedom) : 0;
   const gap = inner.n && outer.n ? inner.sum / inner.n - outer.sum / outer.n : null;

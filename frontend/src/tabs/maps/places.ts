@@ -54,7 +54,7 @@ export function withValue(values: Uint16Array, value: number): Uint32Array {
 /** 1 for each map that exists: layers may have fewer heads, and a map may have no place. */
 export function existing(positions: Uint16Array): Uint8Array {
   const out = new Uint8Array(positions.length >> 1);
-  for (let i = 0; i < out.length; i++) out[i] = positions[2 * i] === 65535 ? 0 : 1;
+  for (let i = 0; i < out.length; i++) out[i] = positions[2 * i] === UNPLACED ? 0 : 1;
   return out;
 }
 

@@ -76,5 +76,5 @@ export function factorsOf(cards: ColumnCard[], examples: Examples, shape: Shape,
 
 function codes(values: (string | number | null)[], categories: string[]): Uint16Array {
   const places = new Map(categories.map((name, at) => [name, at]));
-  return Uint16Array.from(values, (value) => (value === null ? 65535 : (places.get(String(value)) ?? 65535)));
+  return Uint16Array.from(values, (value) => encodeCode(value === null ? null : places.get(String(value))));
 }

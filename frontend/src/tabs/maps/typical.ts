@@ -1,14 +1,14 @@
 // Typical maps of a set, and the middles of clusters, by their places in the plane.
-import { NO_MAP } from "../../points/marks";
+import { CODES, UNPLACED } from "../../lib/encoding";
 
 const BINS = 1024; // for the medians of clusters: near enough to find a map
 
 /** The median of both coordinates. */
 export function middle(positions: Uint16Array, some: Uint32Array): [number, number] {
   return [0, 1].map((axis) => {
-    const counts = new Uint32Array(65536);
+    const counts = new Uint32Array(CODES);
     for (let k = 0; k < some.length; k++) counts[positions[2 * some[k] + axis]]++;
-    return halfway(counts, 0, 65536, some.length);
+    return halfway(counts, 0, CODES, some.length);
   }) as [number, number];
 }
 
@@ -24,7 +24,7 @@ export function middles(positions: Uint16Array, keys: Uint16Array, size: number)
   const [across, up] = [new Uint32Array(size * BINS), new Uint32Array(size * BINS)];
   const totals = new Uint32Array(size);
   for (let i = 0; i < keys.length; i++) {
-    if (positions[2 * i] === NO_MAP) continue;
+    if (positions[2 * i] === UNPLACED) continue;
     const first = keys[i] * BINS;
     totals[keys[i]]++;
     across[first + (positions[2 * i] >> 6)]++;
@@ -36,7 +36,7 @@ export function middles(positions: Uint16Array, keys: Uint16Array, size: number)
   const far = new Float64Array(size).fill(Infinity);
   const best = new Int32Array(size).fill(-1);
   for (let i = 0; i < keys.length; i++) {
-    if (positions[2 * i] === NO_MAP) continue;
+    if (positions[2 * i] === UNPLACED) continue;
     const key = keys[i];
     const dx = positions[2 * i] - x[key];
     const dy = positions[2 * i + 1] - y[key];
@@ -60,7 +60,7 @@ export function nearest(
   const total = some?.length ?? positions.length >> 1;
   for (let k = 0; k < total; k++) {
     const index = some ? some[k] : k;
-    if (index === except || positions[2 * index] === NO_MAP) continue;
+    if (index === except || positions[2 * index] === UNPLACED) continue;
     const far = (positions[2 * index] - x) ** 2 + (positions[2 * index + 1] - y) ** 2;
     if (best.length === most && far >= best[most - 1].far) continue;
     let at = best.length;

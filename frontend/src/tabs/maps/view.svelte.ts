@@ -1,6 +1,7 @@
 // Everything the tab derives from the address and the atlas: what is asked for, how it is coloured, what is picked.
 import { buffer, get, type AtlasCard, type ColumnCard } from "../../lib/api";
-import { clusterNames, clusterOf, currentClustering } from "../../lib/clustering";
+import { clusterNames, currentClustering } from "../../lib/clustering";
+import { decodeAmount, decodeLabel, encodeLabel, UNKNOWN } from "../../lib/encoding";
 import { resource } from "../../lib/resource.svelte";
 import { route } from "../../lib/route.svelte";
 import { matches } from "../../lib/search";
@@ -9,7 +10,7 @@ import { look } from "../../lib/theme.svelte";
 import { amount, kindWord } from "../../lib/words";
 import { carried, evenedOf, ticksOf, type Axes } from "../../points/evened";
 import { gridOf } from "../../points/pick";
-import { amounted, categorical, coloured, decoded, expanded, positional, type Coded } from "./coding";
+import { amounted, categorical, coloured, expanded, positional, type Coded } from "./coding";
 import { picked, readLasso, readNumbers, states } from "./picking";
 import { existing, indexOf, ofExample, ofHead, shapeOf, thatExist, withValue } from "./places";
 import { sources } from "./sentence";
@@ -190,12 +191,12 @@ export class MapsView {
     if (coded.categories) return coded.categories.find((one) => one.key === keys[index])?.name ?? "";
     if (!column || column.card !== shown.card) return "";
     const at = column.card.level === "map" ? index : Math.floor(index / (this.shape.layers * this.shape.heads));
-    return column.values[at] === 65535 ? "unknown" : amount(decoded(column.values[at], column.card));
+    return column.values[at] === UNKNOWN ? "unknown" : amount(decodeAmount(column.values[at], column.card));
   }
 
   /** The name of a map's cluster. */
   nameOf(index: number): string {
-    const cluster = this.labels ? clusterOf(this.labels[index]) : null;
+    const cluster = this.labels ? decodeLabel(this.labels[index]) : null;
     return cluster === null ? "" : (this.names.get(cluster) ?? (cluster < 0 ? "noise" : `cluster ${cluster}`));
   }
 
@@ -258,7 +259,7 @@ export class MapsView {
     const { cluster, labels } = this;
     return cluster === null || !labels || !this.exists.length
       ? null
-      : thatExist(withValue(labels, cluster < 0 ? 65535 : cluster), this.exists);
+      : thatExist(withValue(labels, encodeLabel(cluster)), this.exists);
   });
   readonly #exampleMaps = $derived.by(() =>
     this.example === null || !this.exists.length ? null : thatExist(ofExample(this.shape, this.example), this.exists),

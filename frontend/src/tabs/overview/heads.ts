@@ -1,5 +1,6 @@
 // What is known of each head, put together: its statistics, and how its maps share in the clusters.
-import { MISSING, NOISE, type HeadRow, type Profile, type Profiles } from "../../lib/api";
+import type { HeadRow, Profile, Profiles } from "../../lib/api";
+import { decodeLabel } from "../../lib/encoding";
 
 export const ONE_JOB = 0.75; // share of a head's maps in one cluster from which on it has one job, as in the tables
 export const HAS = 0.1; // share of a head's maps from which on it counts as having a cluster
@@ -50,10 +51,9 @@ export function mixesOf(profiles: Profiles, across: number): Map<number, Mix> {
 export function mixesFromLabels(labels: Uint16Array, slots: number): Map<number, Mix> {
   const counts = Array.from({ length: slots }, () => new Map<number, number>());
   for (let i = 0; i < labels.length; i++) {
-    const label = labels[i];
-    if (label === MISSING) continue;
+    const cluster = decodeLabel(labels[i]);
+    if (cluster === null) continue;
     const own = counts[i % slots];
-    const cluster = label === NOISE ? -1 : label;
     own.set(cluster, (own.get(cluster) ?? 0) + 1);
   }
   const found = new Map<number, Mix>();

@@ -1,9 +1,9 @@
 // A layout in the plane of the camera (0 to 65534, y upwards), by linear or quantile axes, with its ticks.
 import type { Frame } from "../../lib/api";
+import { decodePosition, encodePosition, UNPLACED } from "../../lib/encoding";
 import { PLANE, toPlane, toScreen, type Bounds, type Camera, type Size } from "../../points/camera";
 import { quantileAxis, roundTicks, type Axis } from "../../points/axes";
 import { evenMarks, type Axes, type Ticks } from "../../points/evened";
-import { NO_MAP } from "../../points/marks";
 
 export interface Plane {
   places: Float64Array; // pairs; NaN has no place
@@ -21,9 +21,6 @@ export interface Line {
 
 const HALF = PLANE / 2;
 
-/** The layout's own coordinate of an encoded one. */
-export const trueValue = (encoded: number, middle: number, step: number) => middle + (encoded - HALF) * step;
-
 function boundsOf(places: Float64Array): Bounds | null {
   const bounds = { left: Infinity, bottom: Infinity, right: -Infinity, top: -Infinity };
   for (let i = 0; i < places.length; i += 2) {
@@ -38,12 +35,12 @@ function boundsOf(places: Float64Array): Bounds | null {
 
 /** `wide` is how much wider than high the picture is: quantile axes fill it, linear ones keep distances. */
 export function planeOf(positions: Uint16Array, frame: Frame, axes: Axes, wide: number): Plane {
-  const places = Float64Array.from(positions, (value) => (value === NO_MAP ? NaN : value));
+  const places = Float64Array.from(positions, (value) => (value === UNPLACED ? NaN : value));
   if (axes === "linear" || !frame.step)
     return { places, bounds: boundsOf(places), ticks: (camera, size) => linearTicks(frame, camera, size) };
   const own = (axis: 0 | 1) =>
     Array.from({ length: places.length / 2 }, (_, i) =>
-      trueValue(places[2 * i + axis], axis ? frame.y : frame.x, frame.step),
+      decodePosition(places[2 * i + axis], axis ? frame.y : frame.x, frame.step),
     );
   const values = [own(0), own(1)];
   const both: [Axis, Axis] = [quantileAxis(values[0]), quantileAxis(values[1])];
@@ -61,12 +58,11 @@ function linearTicks({ x, y, step }: Frame, camera: Camera, size: Size) {
   if (!step) return { across: [], up: [] };
   const [left, top] = toPlane(camera, size, 0, 0);
   const [right, bottom] = toPlane(camera, size, size.width, size.height);
-  const back = (value: number, middle: number) => (value - middle) / step + HALF;
-  const across = roundTicks(trueValue(left, x, step), trueValue(right, x, step), size.width / 90);
-  const up = roundTicks(trueValue(bottom, y, step), trueValue(top, y, step), size.height / 70);
+  const across = roundTicks(decodePosition(left, x, step), decodePosition(right, x, step), size.width / 90);
+  const up = roundTicks(decodePosition(bottom, y, step), decodePosition(top, y, step), size.height / 70);
   return {
-    across: across.map(({ value, label }) => ({ at: toScreen(camera, size, back(value, x), 0)[0], label })),
-    up: up.map(({ value, label }) => ({ at: toScreen(camera, size, 0, back(value, y))[1], label })),
+    across: across.map(({ value, label }) => ({ at: toScreen(camera, size, encodePosition(value, x, step), 0)[0], label })),
+    up: up.map(({ value, label }) => ({ at: toScreen(camera, size, 0, encodePosition(value, y, step))[1], label })),
   };
 }
 
