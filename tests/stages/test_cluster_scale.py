@@ -13,8 +13,9 @@ from headatlas import cluster
 from headatlas.atlas import results
 from headatlas.atlas.blocks import block_size, row_ranges
 from headatlas.errors import StoreError
-from headatlas.stages.cluster import assign, methods, stage
+from headatlas.stages.cluster import assign, stage
 from headatlas.stages.cluster.assign import Job, lloyd, project
+from headatlas.stages.cluster.methods.kmeans import RESTARTS
 from support.planted import drawn, planted
 
 PATTERNS = drawn(np.random.default_rng(6).dirichlet([0.2] * 5, (3, 4)), 120, seed=2)
@@ -72,7 +73,7 @@ def test_a_sample_and_the_rest_agree_with_a_full_fit_on_a_real_model(real):
     whole, part = cluster.kmeans(real, k=4, name="whole"), cluster.kmeans(real, k=4, name="part", sample=1440)
     assert ari(whole.ravel(), part.ravel()) >= 0.95
     sample = stage.take_sample(real, "root", "maps", 0, 0)
-    other = sk.KMeans(4, n_init=methods.RESTARTS, random_state=0).fit(sample.x)
+    other = sk.KMeans(4, n_init=RESTARTS, random_state=0).fit(sample.x)
     assert ari(other.labels_, whole[tuple(sample.index.T)]) == 1
 
 

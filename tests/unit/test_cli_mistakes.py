@@ -83,7 +83,7 @@ MISTAKES = [
     ("cluster full.atlas --method hdbscan --min-cluster-size 200", "all maps are noise. Choose a smaller one"),
     ("cluster full.atlas --method ward", "choose kmeans, dbscan, hdbscan"),
     ("cluster full.atlas --level rows", "choose maps or heads"),
-    ("cluster full.atlas --backend gpu", "choose one of sklearn, cuml"),
+    ("cluster full.atlas --backend gpu", "choose sklearn or cuml"),
     ("cluster full.atlas --sample 3", "at least one map for each of 12 heads, or 0 for all"),
     ("cluster full.atlas --of nothere", "it has planted"),
     ("cluster full.atlas --name a/b", "--name 'a/b': use letters, digits, dots"),

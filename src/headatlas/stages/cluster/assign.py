@@ -17,7 +17,8 @@ from headatlas.atlas.schema import MISSING, receipt_name
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DamagedChunk
 from headatlas.stages.cluster.backends import one_thread
-from headatlas.stages.cluster.fit import Fit, Labels, from_bytes, of_centres
+from headatlas.stages.cluster.fit import Fit, Labels, of_centres
+from headatlas.stages.cluster.fit_file import from_bytes
 from headatlas.stages.cluster.vectors import Floats, Space
 
 TOLERANCE = 1e-4  # of the mean variance, as scikit-learn has it

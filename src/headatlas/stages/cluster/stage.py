@@ -14,12 +14,14 @@ from headatlas.atlas import results, schema
 from headatlas.atlas.blocks import block_size
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
+from headatlas.options import check
 from headatlas.stages.cluster import quality
 from headatlas.stages.cluster.assign import Job, assign, fit_file, lloyd
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import alone
-from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centres, to_bytes
-from headatlas.stages.cluster.methods import HDBSCAN, KMeans, Method
+from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centres
+from headatlas.stages.cluster.fit_file import to_bytes
+from headatlas.stages.cluster.method import Method, Request
 from headatlas.stages.cluster.vectors import (
     Floats,
     Index,
@@ -33,20 +35,6 @@ from headatlas.stages.cluster.vectors import (
 )
 
 START = 100_000  # maps that give KMeans its first centres when all maps are to be used
-
-
-@dataclass(frozen=True)
-class Request:
-    """What was asked for."""
-
-    method: Method
-    of: str | None
-    name: str | None
-    level: str
-    sample: int
-    seed: int
-    workers: int = 0
-    scheduler: str | None = None
 
 
 @dataclass(frozen=True)
@@ -74,10 +62,7 @@ def cluster(atlas: Atlas, request: Request) -> Labels:
 
 def _check(atlas: Atlas, of: str, request: Request) -> None:
     """Refuse before anything is begun what cannot be."""
-    if request.level not in ("maps", "heads"):
-        raise OptionError(f"level {request.level!r}: choose maps or heads")
-    if request.seed < 0 or request.workers < 0:
-        raise OptionError("neither seed nor workers can be negative")
+    check(request)
     heads = len(heads_of(atlas))
     if request.sample < 0 or 0 < request.sample < heads:
         raise OptionError(
@@ -99,7 +84,7 @@ def take_sample(atlas: Atlas, of: str, level: str, sample: int, seed: int) -> Sa
 
 def _run(atlas: Atlas, of: str, name: str, request: Request, options: dict[str, Any]) -> None:
     method, seed = request.method, request.seed
-    everything = request.level == "maps" and not request.sample and isinstance(method, KMeans)
+    everything = request.level == "maps" and not request.sample and method.refines_over_all
     sample = take_sample(atlas, of, request.level, START if everything else request.sample, seed)
     method.check(len(sample.x))
     small = fewer(sample.index, method.trial, seed)
@@ -152,9 +137,9 @@ def _publish(atlas: Atlas, of: str, name: str, sample: Sample, fit: Fit, fitted:
         known = {"heads": np.full(shape, schema.MISSING, np.int32), "distance": np.full(shape, np.nan, np.float32)}
         known["heads"][tuple(sample.index[:, 1:].T)] = fitted
         known["distance"][tuple(sample.index[:, 1:].T)] = fit.distance(sample.x, fitted)
-    elif request.method.name == HDBSCAN.name:
+    elif request.method.keeps_fitted_labels:
         known = {"index": sample.index, "labels": fitted}
-    atlas.files.write(fit_file(name), to_bytes(sample.space, fit, **known))
+    atlas.files.write(fit_file(name), to_bytes(request.method.name, sample.space, fit, **known))
     return Job(atlas.files.absolute, of, name, str(atlas.files.digest(fit_file(name))))
 
 
