@@ -44,12 +44,12 @@ def fit(path, kind, sample, file):
     import headatlas as ha
     from headatlas import project
     from headatlas.atlas import results
-    from headatlas.stages.project.methods import Pca, Tsne, Umap
+    from headatlas.stages.project.methods import CLASSES
     from headatlas.stages.project.placing import fit as fit_sample
 
     atlas = ha.open(path)
     of = results.needed(atlas, "features", None)
-    method = {"pca": Pca(), "umap": Umap(15, 0), "tsne": Tsne(30, 0)}[kind]
+    method = CLASSES[kind]()
     start = time.process_time()
     fitted = fit_sample(atlas, of, method, int(sample), 0)
     seconds = time.process_time() - start

@@ -17,7 +17,7 @@ headatlas.errors.OptionError: minutes 0: give a whole number of at least 1, or a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from headatlas.errors import OptionError
@@ -141,6 +141,14 @@ def declared(cls: type) -> tuple[Option, ...]:
         for each in fields(cls)
         if "option" in each.metadata
     )
+
+
+def combined(method: type, *shared: type, **defaults: Any) -> tuple[Option, ...]:
+    """The options of a method before those it shares with other methods, some of them with defaults of its own."""
+    common = tuple(each for cls in shared for each in declared(cls))
+    names = {each.name for each in common}
+    own = tuple(each for each in declared(method) if each.name not in names)
+    return tuple(replace(each, default=defaults.get(each.name, each.default)) for each in own + common)
 
 
 def check(values: Any) -> None:

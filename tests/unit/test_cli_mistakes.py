@@ -113,10 +113,10 @@ MISTAKES = [
     ("encoder train full.atlas -o x.safetensors --steps 0", "at least 1"),
     # the rest
     ("project flat.atlas", "all maps have the same features: nothing to lay out. Choose other features with --of"),
-    ("project full.atlas --method ica", "choose pca, umap, tsne"),
+    ("project full.atlas --method ica", f"choose {', '.join(ha.project.METHODS)}"),
     ("project full.atlas --of nothere", "it has planted"),
     ("project full.atlas --sample 1", "at least 4"),
-    ("project full.atlas --method umap --neighbours 999", "fewer than the 240 maps"),
+    ("project full.atlas --method umap --neighbors 999", "fewer than the 240 maps"),
     ("project full.atlas --method tsne --perplexity 999", "a third of the 240 maps"),
     ("correlate full.atlas --column nothere", "the columns are: n_tokens, topic"),
     ("correlate full.atlas --of nothere", "it has kmeans, dbscan"),

@@ -161,7 +161,7 @@ def _sweep(atlas: Atlas, of: str | None, seed: int, output: str | None) -> None:
 def project(
     path: AtlasPath,
     method: Annotated[str, typer.Option(help="pca, umap or tsne.")] = "pca",
-    neighbours: Annotated[int, typer.Option(help="umap: neighbours of a point that count.")] = 15,
+    neighbors: Annotated[int, typer.Option(help="umap: neighbors of a point that count.")] = 15,
     perplexity: Annotated[float, typer.Option(help="tsne: about how many neighbours count.")] = 30,
     of: Of = None,
     name: Name = None,
@@ -176,7 +176,7 @@ def project(
     if method not in stage.METHODS:
         raise OptionError(f"--method {method}: choose {', '.join(stage.METHODS)}")
     atlas = open_atlas(path)
-    own: dict[str, dict[str, Any]] = {"pca": {}, "umap": {"neighbours": neighbours}, "tsne": {"perplexity": perplexity}}
+    own: dict[str, dict[str, Any]] = {"pca": {}, "umap": {"neighbors": neighbors}, "tsne": {"perplexity": perplexity}}
     options = own[method] | ({} if sample is None else {"sample": sample})
     stage.METHODS[method](atlas, of=of, name=name, seed=seed, workers=workers, scheduler=scheduler, **options)
     typer.echo(str(atlas))

@@ -4,18 +4,10 @@ A file defines `READERS`, a tuple with a `Reader` for each form of name. Nothing
 the help of the command line, the docs and the tests read the `READERS` of this package.
 """
 
-import importlib
-import pkgutil
-from collections.abc import Iterator
-
+from headatlas import registry
 from headatlas.data.reader import Reader
 
 __all__ = ["READERS", "forms"]
-
-
-def _readers() -> Iterator[Reader]:
-    for file in pkgutil.iter_modules(__path__):
-        yield from importlib.import_module(f"{__name__}.{file.name}").READERS
 
 
 def _order(reader: Reader) -> tuple[bool, bool, str]:
@@ -23,7 +15,8 @@ def _order(reader: Reader) -> tuple[bool, bool, str]:
     return reader.name.endswith(":"), reader.name.startswith("."), reader.name
 
 
-READERS: dict[str, Reader] = {reader.name: reader for reader in sorted(_readers(), key=_order)}
+_declared: list[Reader] = [reader for module in registry.modules(__name__) for reader in module.READERS]
+READERS = {reader.name: reader for reader in sorted(_declared, key=_order)}
 
 
 def forms() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -84,11 +84,8 @@ class Method(ABC):
 
     @classmethod
     def options(cls) -> tuple[Option, ...]:
-        """Every option of the public function: those of this method, then those all methods share."""
-        shared = declared(Request) + declared(Method)
-        names = {each.name for each in shared}
-        own = tuple(each for each in declared(cls) if each.name not in names)
-        return own + tuple(replace(each, default=cls.sample) if each.name == "sample" else each for each in shared)
+        """Every option of the public function."""
+        return options.combined(cls, Request, Method, sample=cls.sample)
 
 
 @dataclass(frozen=True)

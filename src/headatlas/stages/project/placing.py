@@ -13,7 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from headatlas import parallel, progress
 from headatlas.atlas.store import Atlas
-from headatlas.stages.project.methods import Method, Reduction, enough, reduction
+from headatlas.stages.project.method import Method
+from headatlas.stages.project.reduction import Reduction, enough, reduction
 from headatlas.stages.project.sample import draw, existing, gather
 from headatlas.stages.project.trust import neighbours_for, trust_of_placed, trust_per_point
 
