@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from headatlas import parallel
@@ -36,6 +35,8 @@ class Work:
 
     def __call__(self, number: int) -> int:
         """Do one block."""
+        import torch
+
         torch.set_num_threads(1)  # the same bits wherever it runs
         atlas = Atlas.open(self.path)
         first = number * self.block

@@ -112,8 +112,7 @@ class HDBSCAN(Method):
     min_samples: int | None = option(
         None,
         least=1,
-        help=f"Neighbors that tell the density at a map, itself included; min_cluster_size, at most {MOST_NEIGHBORS}, "
-        "if not given.",
+        help=f"Maps around a map, itself included, that tell its density (min_cluster_size, at most {MOST_NEIGHBORS}).",
     )
     fitted: int = 0  # points, once settled
 
