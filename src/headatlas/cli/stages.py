@@ -105,7 +105,8 @@ def cluster(
     if output is not None:
         raise OptionError("-o is for --sweep: a clustering is kept in the atlas itself")
     method = method or cluster_methods.DEFAULT
-    stage.METHODS[method](atlas, **given(flags, method, CLUSTER))
+    options = given(flags, method, CLUSTER)
+    stage.METHODS[method](atlas, **options)
     typer.echo(str(atlas))
     typer.echo(f"\nNext: headatlas correlate {path}")
 
