@@ -31,7 +31,7 @@ export function quantileAxis(values: ArrayLike<number>, k = 100): Axis {
 }
 
 /** The same of `total` values of which the one of each rank is known. */
-export function rankedAxis(total: number, valueAt: (rank: number) => number, k = 100): Axis {
+function rankedAxis(total: number, valueAt: (rank: number) => number, k = 100): Axis {
   if (!total) return { forward: () => 0, inverse: () => 0 };
   const steps = Math.min(k, Math.max(total, 2));
   const knots: number[] = [];
@@ -56,6 +56,21 @@ export function rankedAxis(total: number, valueAt: (rank: number) => number, k =
     heights[heights.length - 1] = 1;
   }
   return { forward: (value) => between(knots, heights, value), inverse: (place) => between(heights, knots, place) };
+}
+
+/** The axis of a coordinate that takes each value so many times. */
+export function countedAxis(counts: Uint32Array, k = 100): Axis {
+  let [value, passed] = [-1, 0]; // ranks below `passed` have this value or a smaller one
+  const valueAt = (rank: number) => {
+    if (value >= 0 && rank < passed - counts[value]) [value, passed] = [-1, 0];
+    while (rank >= passed) passed += counts[++value];
+    return value;
+  };
+  return rankedAxis(
+    counts.reduce((sum, count) => sum + count, 0),
+    valueAt,
+    k,
+  );
 }
 
 /** Numbers in as few digits as tell them apart. */

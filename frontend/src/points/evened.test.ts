@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { TOP, UNPLACED } from "../lib/encoding";
 import { quantileAxis } from "./axes";
 import { fitted, WHOLE } from "./camera";
 import { carried, evened, evenedOf, ticksOf } from "./evened";
 import { alike } from "./order";
 import { boundsOf, GridIndex } from "./pick";
 
-const NONE = 65535;
 let seed = 5;
 const chance = () => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32;
 
@@ -14,12 +14,12 @@ function crowd(count: number): Uint16Array {
   const out = new Uint16Array(2 * count);
   for (let i = 0; i < count; i++) {
     const spread = (far = chance() * 2 - 1) => Math.round(32767 + 32767 * far * Math.abs(far));
-    [out[2 * i], out[2 * i + 1]] = i % 50 === 49 ? [NONE, NONE] : [i % 7 ? spread() : 32000, spread()];
+    [out[2 * i], out[2 * i + 1]] = i % 50 === 49 ? [UNPLACED, UNPLACED] : [i % 7 ? spread() : 32000, spread()];
   }
   return out;
 }
 const positions = crowd(5000);
-const known = Array.from({ length: 5000 }, (_, i) => i).filter((i) => positions[2 * i] !== NONE);
+const known = Array.from({ length: 5000 }, (_, i) => i).filter((i) => positions[2 * i] !== UNPLACED);
 const found = evened(positions);
 
 describe("points on quantile axes", () => {
@@ -27,7 +27,7 @@ describe("points on quantile axes", () => {
     for (const axis of [0, 1]) {
       const slow = quantileAxis(known.map((i) => positions[2 * i + axis]));
       for (const i of known)
-        expect(found.places[2 * i + axis]).toBe(Math.round(65534 * slow.forward(positions[2 * i + axis])));
+        expect(found.places[2 * i + axis]).toBe(Math.round(TOP * slow.forward(positions[2 * i + axis])));
     }
   });
   it("keep their order, reach both ends, and have no place where they had none", () => {
@@ -35,16 +35,17 @@ describe("points on quantile axes", () => {
       const order = [...known].sort((a, b) => positions[2 * a + axis] - positions[2 * b + axis]);
       const places = order.map((i) => found.places[2 * i + axis]);
       places.forEach((place, k) => expect(place).toBeGreaterThanOrEqual(k ? places[k - 1] : 0));
-      expect([places[0], places[places.length - 1]]).toEqual([0, 65534]);
+      expect([places[0], places[places.length - 1]]).toEqual([0, TOP]);
     }
-    expect(boundsOf(found.places)).toEqual({ left: 0, bottom: 0, right: 65534, top: 65534 });
-    for (let i = 49; i < 5000; i += 50) expect([found.places[2 * i], found.places[2 * i + 1]]).toEqual([NONE, NONE]);
+    expect(boundsOf(found.places)).toEqual({ left: 0, bottom: 0, right: TOP, top: TOP });
+    for (let i = 49; i < 5000; i += 50)
+      expect([found.places[2 * i], found.places[2 * i + 1]]).toEqual([UNPLACED, UNPLACED]);
     expect(alike(positions, found.places)).toBe(true);
     expect(alike(positions, found.places.slice(2))).toBe(false);
   });
   it("are spread evenly", () => {
     const counts = new Array(10).fill(0);
-    for (const i of known) counts[Math.min(9, Math.floor((10 * found.places[2 * i + 1]) / 65535))]++;
+    for (const i of known) counts[Math.min(9, Math.floor((10 * found.places[2 * i + 1]) / (TOP + 1)))]++;
     for (const count of counts) expect(Math.abs(count - known.length / 10)).toBeLessThan(known.length / 60);
   });
   it("come back", () => {
@@ -59,12 +60,12 @@ describe("points on quantile axes", () => {
     const below = known.filter((i) => positions[2 * i] < 32000).length;
     const same = known.filter((i) => positions[2 * i] === 32000).length;
     expect(same).toBeGreaterThan(600);
-    expect(Math.abs(tied / 65534 - (below + same / 2) / known.length)).toBeLessThan(0.011);
+    expect(Math.abs(tied / TOP - (below + same / 2) / known.length)).toBeLessThan(0.011);
   });
   it("may be one, all alike, or none", () => {
     expect([...evened(Uint16Array.from([7, 9])).places]).toEqual([32767, 32767]);
     expect([...evened(Uint16Array.from([7, 9, 7, 9, 7, 9])).places]).toEqual(new Array(6).fill(32767));
-    expect([...evened(Uint16Array.from([NONE, NONE])).places]).toEqual([NONE, NONE]);
+    expect([...evened(Uint16Array.from([UNPLACED, UNPLACED])).places]).toEqual([UNPLACED, UNPLACED]);
     expect(evened(new Uint16Array(0)).places.length).toBe(0);
   });
   it("are computed once", () => {

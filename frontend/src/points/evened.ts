@@ -1,9 +1,9 @@
 // Points on quantile-equidistant axes, for as many points as there are maps: coordinates are u16, so that counting finds
 // every quantile and a table maps every coordinate.
+import { CODES, decodePosition, encodePosition, UNPLACED } from "../lib/encoding";
 import type { Frame } from "../lib/api";
-import { evenTicks, rankedAxis, type Axis } from "./axes";
+import { countedAxis, evenTicks, type Axis } from "./axes";
 import { PLANE, toPlane, toScreen, type Camera, type Size } from "./camera";
-import { NO_MAP } from "./marks";
 import type { Polygon } from "./polygon";
 
 export type Axes = "linear" | "quantile";
@@ -27,9 +27,9 @@ type Point = (x: number, y: number) => [number, number];
 
 /** Positions on axes from `k` quantiles of each coordinate; what has no place gets none. */
 export function evened(positions: Uint16Array, k = 100): Evened {
-  const [across, up] = [new Uint32Array(65536), new Uint32Array(65536)];
+  const [across, up] = [new Uint32Array(CODES), new Uint32Array(CODES)];
   for (let i = 0; i < positions.length; i += 2) {
-    if (positions[i] === NO_MAP) continue;
+    if (positions[i] === UNPLACED) continue;
     across[positions[i]]++;
     up[positions[i + 1]]++;
   }
@@ -37,7 +37,7 @@ export function evened(positions: Uint16Array, k = 100): Evened {
   const [x, y] = both.map(tableOf);
   const places = new Uint16Array(positions.length);
   for (let i = 0; i < positions.length; i += 2) {
-    if (positions[i] === NO_MAP) places[i] = places[i + 1] = NO_MAP;
+    if (positions[i] === UNPLACED) places[i] = places[i + 1] = UNPLACED;
     else {
       places[i] = x[positions[i]];
       places[i + 1] = y[positions[i + 1]];
@@ -49,21 +49,6 @@ export function evened(positions: Uint16Array, k = 100): Evened {
     to: (x, y) => [PLANE * both[0].forward(x), PLANE * both[1].forward(y)],
     from: (x, y) => [both[0].inverse(x / PLANE), both[1].inverse(y / PLANE)],
   };
-}
-
-/** The axis of a coordinate that takes each value so many times. */
-function countedAxis(counts: Uint32Array, k: number): Axis {
-  let [value, passed] = [-1, 0]; // ranks below `passed` have this value or a smaller one
-  const valueAt = (rank: number) => {
-    if (value >= 0 && rank < passed - counts[value]) [value, passed] = [-1, 0];
-    while (rank >= passed) passed += counts[++value];
-    return value;
-  };
-  return rankedAxis(
-    counts.reduce((sum, count) => sum + count, 0),
-    valueAt,
-    k,
-  );
 }
 
 function tableOf(axis: Axis): Uint16Array {
@@ -121,6 +106,6 @@ export const evenMarks =
 
 /** An axis of coordinates as one of the values they stand for. */
 const valued = (axis: Axis, middle: number, step: number): Axis => ({
-  forward: (value) => axis.forward((value - middle) / step + PLANE / 2),
-  inverse: (place) => middle + (axis.inverse(place) - PLANE / 2) * step,
+  forward: (value) => axis.forward(encodePosition(value, middle, step)),
+  inverse: (place) => decodePosition(axis.inverse(place), middle, step),
 });

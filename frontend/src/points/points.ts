@@ -9,7 +9,7 @@ import { alike, arranged, gatherKeys, gatherPairs, members, type Arrangement, ty
 import { Surface, type Box } from "./surface";
 
 export interface Scene {
-  positions: Uint16Array; // pairs; 65535 means no such map
+  positions: Uint16Array; // pairs of coordinates, see lib/encoding
   keys: Uint8Array | Uint16Array; // a point's entry of the table; keys beyond its end take the last entry
   lut: Uint8Array; // the table: red, green, blue, opacity
   marks: Uint8Array | null; // the mark of each entry of the table; null: all discs

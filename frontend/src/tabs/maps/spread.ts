@@ -1,5 +1,6 @@
 // How maps of a set spread over the values of a column, against all maps.
 import type { ColumnCard, Examples } from "../../lib/api";
+import { encodeCode } from "../../lib/encoding";
 import { amount } from "../../lib/words";
 import { categorical, ranged, tally, type Coded } from "./coding";
 import type { Shape } from "./places";

@@ -61,7 +61,10 @@ function linearTicks({ x, y, step }: Frame, camera: Camera, size: Size) {
   const across = roundTicks(decodePosition(left, x, step), decodePosition(right, x, step), size.width / 90);
   const up = roundTicks(decodePosition(bottom, y, step), decodePosition(top, y, step), size.height / 70);
   return {
-    across: across.map(({ value, label }) => ({ at: toScreen(camera, size, encodePosition(value, x, step), 0)[0], label })),
+    across: across.map(({ value, label }) => ({
+      at: toScreen(camera, size, encodePosition(value, x, step), 0)[0],
+      label,
+    })),
     up: up.map(({ value, label }) => ({ at: toScreen(camera, size, 0, encodePosition(value, y, step))[1], label })),
   };
 }
