@@ -74,7 +74,7 @@ export function countedAxis(counts: Uint32Array, k = 100): Axis {
 }
 
 /** Numbers in as few digits as tell them apart. */
-export function labels(values: number[]): string[] {
+export function tickLabels(values: number[]): string[] {
   let found: string[] = [];
   const distinct = new Set(values).size;
   for (let digits = 2; digits <= 6; digits++) {
@@ -93,12 +93,12 @@ export function roundTicks(low: number, high: number, count = 5): Tick[] {
   const values: number[] = [];
   for (let i = Math.ceil(low / step); i <= Math.floor(high / step + 1e-9); i++)
     values.push(Number((i * step).toPrecision(12)));
-  const written = labels(values);
+  const written = tickLabels(values);
   return values.map((value, i) => ({ value, label: written[i] }));
 }
 
 /** Places at equal steps within a part of [0, 1], finer the smaller the part; with the true values there. */
-export function evenTicks(axis: Axis, low: number, high: number, count = 4): { place: number; label: string }[] {
+export function quantileTicks(axis: Axis, low: number, high: number, count = 4): { place: number; label: string }[] {
   const [from, to] = [Math.max(0, low), Math.min(1, high)];
   if (!(to > from)) return [];
   let step = 1 / count;
@@ -109,6 +109,6 @@ export function evenTicks(axis: Axis, low: number, high: number, count = 4): { p
     // where all values are one, the axis is a single place
     if (Math.abs(axis.forward(axis.inverse(place)) - place) < 1e-6) places.push(place);
   }
-  const written = labels(places.map((place) => axis.inverse(place)));
+  const written = tickLabels(places.map((place) => axis.inverse(place)));
   return places.map((place, i) => ({ place, label: written[i] }));
 }

@@ -1,8 +1,8 @@
 import { UNPLACED } from "../lib/encoding";
 import { expect, it } from "vitest";
-import { DIMMED, HIDDEN, SELECTED } from "./marks";
+import { DIMMED, HIDDEN, SELECTED } from "./style";
 import { arranged, gatherKeys, gatherPairs, members, shuffled } from "./order";
-import { cloud } from "./planted";
+import { cloud } from "./fixtures";
 
 it.each([0, 1, 2, 1_000, 100_000])("a shuffle of %i holds every number once, the same every time", (count) => {
   const order = shuffled(count, 7);

@@ -1,7 +1,7 @@
 // The order in which points are drawn. It is a fixed shuffle, for two reasons: the first K points are a fair sample of
 // all, so that a part can be drawn while the camera moves; and no cluster lies always above the others.
 import { UNPLACED } from "../lib/encoding";
-import { DIMMED, HIDDEN, SELECTED } from "./marks";
+import { DIMMED, HIDDEN, SELECTED } from "./style";
 
 /** Which points a panel shows: a run of them, a list of them, or all. */
 export type Group = { first: number; count: number } | Uint32Array | null;

@@ -1,9 +1,9 @@
 import { TOP, UNPLACED } from "../lib/encoding";
 import { describe, expect, it } from "vitest";
-import { HIDDEN } from "./marks";
+import { HIDDEN } from "./style";
 import { boundsOf, GridIndex, gridOf } from "./pick";
 import type { Polygon } from "./polygon";
-import { cloud, random } from "./planted";
+import { cloud, random } from "./fixtures";
 
 function slowNearest(positions: Uint16Array, x: number, y: number, radius: number): number {
   let best = Infinity;

@@ -2,7 +2,7 @@
 // the graphics card.
 import { UNPLACED } from "../lib/encoding";
 import { PLANE, type Bounds } from "./camera";
-import { HIDDEN } from "./marks";
+import { HIDDEN } from "./style";
 import { edgesBetween, within, type Polygon } from "./polygon";
 
 const BITS = 16; // of a coordinate

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { encodeLabel, MISSING, NOISE, TOP, UNKNOWN, UNPLACED } from "../../lib/encoding";
-import { DIMMED, NORMAL, SELECTED } from "../../points/marks";
-import { amounted, categorical, coloured, expanded, positional, ranged, tally } from "./coding";
+import { DIMMED, NORMAL, SELECTED } from "../../points/style";
+import { amounted, categorical, colored, expanded, positional, ranged, tally } from "./coding";
 import { contrast } from "./contrast";
 import { picked, readLasso, readNumbers, states, toggled, writeLasso } from "./picking";
 import { existing, indexOf, ofExample, ofHead, placeOf, withValue, type Shape } from "./places";
@@ -90,7 +90,7 @@ describe("coding", () => {
       shape,
       new Uint8Array(N).fill(1),
     );
-    const { lut, marks } = coloured(coded, "light");
+    const { lut, marks } = colored(coded, "light");
     expect(lut.length).toBe(4 * coded.size);
     expect([marks[3], marks[13], marks[23]]).toEqual([0, 1, 2]);
     expect([...lut.subarray(12, 15)]).toEqual([...lut.subarray(52, 55)]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
 import type { AtlasCard } from "../../lib/api";
-import { colouringOf, orderOf } from "./colouring";
+import { coloringOf, orderOf } from "./colouring";
 import { between, joined, mixesFromLabels, mixesOf, shareOf, telling } from "./heads";
 
 const row = (layer: number, head: number, ...mean: (number | null)[]) => ({
@@ -71,17 +71,17 @@ describe("statistics of heads", () => {
 describe("colours and order", () => {
   const heads = joined(rows, null, 2);
   it("centres a statistic of both signs at zero", () => {
-    expect(colouringOf("stat:b", atlas, heads)).toMatchObject({
+    expect(coloringOf("stat:b", atlas, heads)).toMatchObject({
       kind: "amount",
       low: -5,
       high: 5,
       scale: "differences",
     });
-    expect(colouringOf("stat:a", atlas, heads)).toMatchObject({ low: 0.1, high: 0.9, scale: "amounts" });
+    expect(coloringOf("stat:a", atlas, heads)).toMatchObject({ low: 0.1, high: 0.9, scale: "amounts" });
   });
   it("takes an unknown name for none", () => {
     for (const name of ["stat:zzz", "constructor", ""])
-      expect(colouringOf(name, atlas, heads)).toEqual({ kind: "none" });
+      expect(coloringOf(name, atlas, heads)).toEqual({ kind: "none" });
     expect(orderOf("zzz", false, atlas, heads, [])).toBeNull();
   });
   it("ranks the largest first, unknown values last both ways", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TOP, UNPLACED } from "../../lib/encoding";
 import type { HeadLayout, Tsne } from "../../lib/api";
 import { WHOLE } from "../../points/camera";
-import { evenTicks, labels, quantileAxis, roundTicks } from "../../points/axes";
+import { quantileTicks, tickLabels, quantileAxis, roundTicks } from "../../points/axes";
 import { nearest, planeOf } from "./plane";
 import {
   best,
@@ -54,13 +54,13 @@ describe("ticks", () => {
   });
   it("of quantile axes lie at equal steps and carry true values", () => {
     const axis = quantileAxis([0, 1, 2, 3, 100], 5);
-    expect(evenTicks(axis, 0, 1).map(({ label }) => label)).toEqual(["0", "1", "2", "3", "100"]);
-    const near = evenTicks(axis, 0.7, 1);
+    expect(quantileTicks(axis, 0, 1).map(({ label }) => label)).toEqual(["0", "1", "2", "3", "100"]);
+    const near = quantileTicks(axis, 0.7, 1);
     expect(near.length).toBeGreaterThanOrEqual(3);
     near.forEach(({ place }) => expect(place).toBeGreaterThanOrEqual(0.7 - 1e-9));
   });
   it("have as many digits as tell them apart", () => {
-    expect(labels([0.1234, 0.1299, 3])).toEqual(["0.12", "0.13", "3"]);
+    expect(tickLabels([0.1234, 0.1299, 3])).toEqual(["0.12", "0.13", "3"]);
   });
 });
 

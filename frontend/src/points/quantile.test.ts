@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TOP, UNPLACED } from "../lib/encoding";
 import { quantileAxis } from "./axes";
 import { fitted, WHOLE } from "./camera";
-import { carried, evened, evenedOf, ticksOf } from "./evened";
+import { warpPolygon, quantileLayout, cachedQuantileLayout, layoutTicks } from "./quantile";
 import { alike } from "./order";
 import { boundsOf, GridIndex } from "./pick";
 
@@ -20,7 +20,7 @@ function crowd(count: number): Uint16Array {
 }
 const positions = crowd(5000);
 const known = Array.from({ length: 5000 }, (_, i) => i).filter((i) => positions[2 * i] !== UNPLACED);
-const found = evened(positions);
+const found = quantileLayout(positions);
 
 describe("points on quantile axes", () => {
   it("lie where the axis of all their coordinates puts them", () => {
@@ -63,13 +63,13 @@ describe("points on quantile axes", () => {
     expect(Math.abs(tied / TOP - (below + same / 2) / known.length)).toBeLessThan(0.011);
   });
   it("may be one, all alike, or none", () => {
-    expect([...evened(Uint16Array.from([7, 9])).places]).toEqual([32767, 32767]);
-    expect([...evened(Uint16Array.from([7, 9, 7, 9, 7, 9])).places]).toEqual(new Array(6).fill(32767));
-    expect([...evened(Uint16Array.from([UNPLACED, UNPLACED])).places]).toEqual([UNPLACED, UNPLACED]);
-    expect(evened(new Uint16Array(0)).places.length).toBe(0);
+    expect([...quantileLayout(Uint16Array.from([7, 9])).places]).toEqual([32767, 32767]);
+    expect([...quantileLayout(Uint16Array.from([7, 9, 7, 9, 7, 9])).places]).toEqual(new Array(6).fill(32767));
+    expect([...quantileLayout(Uint16Array.from([UNPLACED, UNPLACED])).places]).toEqual([UNPLACED, UNPLACED]);
+    expect(quantileLayout(new Uint16Array(0)).places.length).toBe(0);
   });
   it("are computed once", () => {
-    expect(evenedOf(positions)).toBe(evenedOf(positions));
+    expect(cachedQuantileLayout(positions)).toBe(cachedQuantileLayout(positions));
   });
 });
 
@@ -77,7 +77,7 @@ describe("ticks", () => {
   const frame = { x: 2, y: -1, step: 0.001 };
   const size = { width: 500, height: 500 };
   it("carry the values of the frame at equal steps", () => {
-    const { across, up } = ticksOf(found, frame)(WHOLE, size);
+    const { across, up } = layoutTicks(found, frame)(WHOLE, size);
     expect(across.map(({ at }) => Math.round(at))).toEqual([0, 125, 250, 375, 500]);
     expect(up.map(({ at }) => Math.round(at))).toEqual([500, 375, 250, 125, 0]);
     const own = known.map((i) => -1 + (positions[2 * i + 1] - 32767) * 0.001).sort((a, b) => a - b);
@@ -89,18 +89,18 @@ describe("ticks", () => {
   });
   it("follow the camera, and tell their values apart", () => {
     for (const zoom of [1, 3, 20, 200]) {
-      const { across } = ticksOf(found, frame)([20000, 45000, zoom], size);
+      const { across } = layoutTicks(found, frame)([20000, 45000, zoom], size);
       expect(across.length).toBeGreaterThan(1);
       across.forEach(({ at }) => expect(at >= -1e-6 && at <= 500 + 1e-6).toBe(true));
       expect(new Set(across.map(({ label }) => label)).size).toBe(across.length);
     }
   });
   it("are one where all values are", () => {
-    const single = evened(Uint16Array.from([32767, 9, 32767, 80]));
-    const { across, up } = ticksOf(single, { x: 4, y: 0, step: 0.5 })(fitted(boundsOf(single.places), size), size);
+    const single = quantileLayout(Uint16Array.from([32767, 9, 32767, 80]));
+    const { across, up } = layoutTicks(single, { x: 4, y: 0, step: 0.5 })(fitted(boundsOf(single.places), size), size);
     expect(across.map(({ label }) => label)).toEqual(["4"]);
     expect(up.length).toBe(5);
-    expect(ticksOf(single, { x: 4, y: 3, step: 0 })(WHOLE, size).across.map(({ label }) => label)).toEqual(["4"]);
+    expect(layoutTicks(single, { x: 4, y: 3, step: 0 })(WHOLE, size).across.map(({ label }) => label)).toEqual(["4"]);
   });
 });
 
@@ -113,11 +113,11 @@ describe("a lasso", () => {
       [18000, 44000],
     ] as const;
     const inside = new Set(new GridIndex(positions).inside(lasso));
-    const there = new Set(new GridIndex(found.places).inside(carried(lasso, found.to)));
+    const there = new Set(new GridIndex(found.places).inside(warpPolygon(lasso, found.to)));
     expect(inside.size).toBeGreaterThan(1000);
     const differ = [...inside].filter((i) => !there.has(i)).length + [...there].filter((i) => !inside.has(i)).length;
     expect(differ).toBeLessThan(0.01 * inside.size); // an outline is made of straight pieces
-    const back = carried(carried(lasso, found.to), found.from);
+    const back = warpPolygon(warpPolygon(lasso, found.to), found.from);
     expect(back[0][0]).toBeCloseTo(22000, 3);
   });
 });
