@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from headatlas import progress
-from headatlas.atlas import results
+from headatlas.atlas import engine
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, OptionError
 from headatlas.stages.cluster import quality
@@ -63,19 +63,22 @@ def sweep(
     table : pyarrow.Table
         One row per clustering, also kept in the atlas as the table `sweep`.
     """
-    of = results.needed(atlas, "features", of)
+    of = atlas.needed("features", of)
     methods = list(CLASSES) if methods is None else methods
     unknown = [name for name in methods if name not in CLASSES]
     if unknown or not methods:
         raise OptionError(f"methods {', '.join(unknown) or 'none'}: choose among {', '.join(CLASSES)}")
     if not len(heads_of(atlas)) <= sample:
         raise OptionError(f"sample {sample}: give at least one map for each of {len(heads_of(atlas))} heads")
-    with alone():
-        taken = take_sample(atlas, of, "maps", sample, seed)
-        rows = _try_all(_candidates(methods, taken, ks), taken, seed)
-    table = pa.Table.from_pylist(rows, FIELDS)
-    atlas.write_table("sweep", table)
-    return table
+    options = {"methods": list(methods), "ks": list(ks), "sample": sample, "seed": seed}
+    with engine.result(atlas, "sweep", "sweep", options, inputs={"features": of}) as result:
+        if not result.finished:
+            with alone():
+                taken = take_sample(atlas, of, "maps", sample, seed)
+                rows = _try_all(_candidates(methods, taken, ks), taken, seed)
+            file = result.write_table("sweep", pa.Table.from_pylist(rows, FIELDS))
+            result.finish({"fits": len(rows)}, [file])
+    return atlas.table("sweep")
 
 
 def _candidates(methods: Sequence[str], taken: Sample, ks: Sequence[int]) -> list[Method]:
