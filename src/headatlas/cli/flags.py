@@ -30,21 +30,9 @@ class Flag:
         """The option of the first method; name and type are the same in all."""
         return next(iter(self.takers.values()))
 
-    def parameter(self) -> inspect.Parameter:
-        """What Typer reads. The default is None: a flag that is not given leaves the default to the function."""
-        kind = self.option.kind
-        values: Any = kind if kind in (int, float) and not self.option.words else str
-        info = typer.Option(
-            self.option.flag,
-            help=self._help(),
-            metavar="|".join(self.option.words) if kind is None else None,
-            show_default=self._default() or False,
-            rich_help_panel=None if self.shared else PANEL,
-        )
-        annotation = Annotated[values | None, info]
-        return inspect.Parameter(self.option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-
-    def _help(self) -> str:
+    @property
+    def help(self) -> str:
+        """What it means, for each method where that differs."""
         if self.shared:
             return self.option.help
         texts: dict[str, list[str]] = {}
@@ -52,12 +40,27 @@ class Flag:
             texts.setdefault(option.help, []).append(method)
         return " ".join(f"{', '.join(methods)}: {text[0].lower()}{text[1:]}" for text, methods in texts.items())
 
-    def _default(self) -> str:
-        """The default, or that of each method where they differ."""
+    @property
+    def default(self) -> str:
+        """The default in words, for each method where that differs; empty for None."""
         defaults = {method: option.default for method, option in self.takers.items() if option.default is not None}
         if len(set(defaults.values())) > 1 or (defaults and len(defaults) < len(self.takers)):
             return ", ".join(f"{method} {_number(default)}" for method, default in defaults.items())
         return _number(next(iter(defaults.values()))) if defaults else ""
+
+    def parameter(self) -> inspect.Parameter:
+        """What Typer reads. The default is None: a flag that is not given leaves the default to the function."""
+        kind = self.option.kind
+        values: Any = kind if kind in (int, float) and not self.option.words else str
+        info = typer.Option(
+            self.option.flag,
+            help=self.help,
+            metavar="|".join(self.option.words) if kind is None else None,
+            show_default=self.default or False,
+            rich_help_panel=None if self.shared else PANEL,
+        )
+        annotation = Annotated[values | None, info]
+        return inspect.Parameter(self.option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
 def _number(value: Any) -> str:
