@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import __version__, wording
+from headatlas import __version__
 from headatlas.atlas import display, schema
 from headatlas.atlas.blocks import read_blocks
+from headatlas.statistics import statistic
 from headatlas.web.api import encoding
 from headatlas.web.api.payloads import (
     AtlasCard,
@@ -50,8 +51,8 @@ def card(view: View) -> AtlasCard:
         data=_data(header),
         stages=[_stage(view, stage) for stage in schema.STAGES],
         statistics=[
-            StatisticCard(name=name, plain=wording.statistic(name), unit=wording.unit(name))
-            for name in columns.statistics(view)
+            StatisticCard(name=declared.name, plain=declared.label, unit=declared.unit)
+            for declared in map(statistic, columns.statistics(view))
         ],
         columns=[one.card for one in columns.catalogue(view).values()],
         projections=columns.projections(view),
