@@ -28,9 +28,9 @@ def dice():
     return np.random.default_rng(3)
 
 
-def blobs(dice, n=600, centres=4, width=5, spread=0.4):
-    middle = dice.normal(size=(centres, width)) * 3
-    return (middle[dice.integers(centres, size=n)] + spread * dice.normal(size=(n, width))).astype(np.float32)
+def blobs(dice, n=600, centers=4, width=5, spread=0.4):
+    middle = dice.normal(size=(centers, width)) * 3
+    return (middle[dice.integers(centers, size=n)] + spread * dice.normal(size=(n, width))).astype(np.float32)
 
 
 def change_features(atlas, values):
@@ -67,15 +67,15 @@ def test_a_sample_has_equally_many_maps_of_each_head_and_grows_with_its_size():
 
 
 def test_kmeans_is_that_of_scikit_learn(dice):
-    x = blobs(dice, centres=7, spread=1.5)
+    x = blobs(dice, centers=7, spread=1.5)
     found, labels = kmeans.KMeans(7).fit(x, seed=4)
     other = sk.KMeans(7, n_init=kmeans.RESTARTS, random_state=4, algorithm="lloyd").fit(x)
     assert ari(other.labels_, labels) == 1
     assert (np.diff(np.bincount(labels)) <= 0).all()
     new = blobs(dice, 5000, spread=3)
-    other.cluster_centers_ = found.centres.copy()
+    other.cluster_centers_ = found.centers.copy()
     assert (found.label(new)[0] == other.predict(new)).all()
-    nearest = np.linalg.norm(new - found.centres[found.label(new)[0]], axis=1)
+    nearest = np.linalg.norm(new - found.centers[found.label(new)[0]], axis=1)
     np.testing.assert_allclose(found.label(new)[1], nearest, rtol=1e-5)
 
 
@@ -154,7 +154,8 @@ def test_stability_is_that_of_a_slow_loop(dice):
         own = {place for place in group if labels[place] == 0}
         others = [{place for place in group if group[place] == one} for one in range(5)]
         jaccard.append(max(len(own & other) / len(own | other) for other in others))
-    assert found.of_clusters(labels)[0] == pytest.approx(np.mean(jaccard))
+    assert found.of_clusters(labels, 6)[0] == pytest.approx(np.mean(jaccard))
+    assert found.of_clusters(labels, 6)[5] == 0  # none of its maps was tried
 
 
 def test_the_knee_of_a_known_curve():
@@ -310,6 +311,14 @@ def test_one_cluster_is_allowed_and_said(atlas, capfd):
     assert "dbscan found a single cluster" in capfd.readouterr().err
     rows = {row["measure"]: row["value"] for row in atlas.table("quality", "one").to_pylist()}
     assert np.isnan(rows["silhouette"]) and np.isnan(rows["davies_bouldin"]) and np.isnan(rows["calinski_harabasz"])
+
+
+def test_clusters_too_small_to_be_tried_are_kept(atlas, monkeypatch):
+    monkeypatch.setattr(dbscan.DBSCAN, "trial", 100)
+    labels = cluster.dbscan(atlas, eps=0.3, min_samples=1, name="tiny")
+    facts = atlas.facts("cluster", "tiny")["clusters"]
+    assert [each["maps"] for each in facts] == np.bincount(labels[labels >= 0]).tolist()
+    assert facts[-1]["maps"] == 1 and len(facts) > 100
 
 
 def test_fewer_different_maps_than_k_is_said(tmp_path, capfd):

@@ -13,6 +13,7 @@ from safetensors.numpy import save_file
 from test_cli_stages import bits, call, done, notes
 
 import headatlas as ha
+from headatlas.atlas import schema
 from headatlas.stages.features import network
 from support.atlases import writer
 from support.planted import drawn, planted
@@ -205,7 +206,7 @@ def test_heads_that_do_not_exist_stay_so_to_the_end(folder):
     gone = np.zeros((20, 3, 4), bool)
     gone[:, [1, 2], [3, 0]] = True
     for name in ("kmeans", "dbscan"):
-        assert ((atlas.read("labels", of=name) == ha.schema.MISSING) == gone).all()
+        assert ((atlas.read("labels", of=name) == schema.MISSING) == gone).all()
     assert (np.isnan(atlas.read("features", of="stats")).all(-1) == gone).all()
     assert (np.isnan(atlas.read("position")).all(-1) == gone).all()
 

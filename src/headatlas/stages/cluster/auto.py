@@ -40,11 +40,14 @@ class Stability:
         """The stability."""
         return float(np.mean(self.values))
 
-    def of_clusters(self, labels: Labels) -> list[float]:
-        """For each cluster, the Jaccard index with the most similar cluster of each bootstrap sample, averaged."""
+    def of_clusters(self, labels: Labels, count: int) -> list[float]:
+        """For each cluster, the Jaccard index with the most similar cluster of each bootstrap sample, averaged.
+
+        There are `count` clusters; one so small that none of its maps is among those tried has 0.
+        """
         return [
             float(np.mean([_best_match(labels == cluster, groups) for groups in self.groups]))
-            for cluster in range(int(labels.max(initial=-1)) + 1)
+            for cluster in range(count)
         ]
 
 

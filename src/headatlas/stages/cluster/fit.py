@@ -21,7 +21,7 @@ ROOM = 1 << 24  # distances held at once: 64 MB as float32
 class Fit(ABC):
     """A fitted clustering. Its fields are plain arrays and numbers, so that workers can read it from a file."""
 
-    centres: Floats  # mean of each cluster
+    centers: Floats  # mean of each cluster
 
     def label(self, x: Floats) -> tuple[Labels, Floats]:
         """Cluster of each map, and its distance to the center of that cluster (NaN for noise)."""
@@ -36,7 +36,7 @@ class Fit(ABC):
         """Distance of each map to the center of its cluster; NaN for noise."""
         distance = np.full(len(x), np.nan, np.float32)
         clustered = labels >= 0
-        distance[clustered] = np.linalg.norm(x[clustered] - self.centres[labels[clustered]], axis=1)
+        distance[clustered] = np.linalg.norm(x[clustered] - self.centers[labels[clustered]], axis=1)
         return distance
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -88,11 +88,11 @@ class NearestFit(Fit):
         return np.where(far, np.int32(NOISE), labels)
 
 
-def of_centres(centres: NDArray[Any]) -> NearestFit:
+def of_centers(centers: NDArray[Any]) -> NearestFit:
     """The nearest center, however far."""
-    centres = centres.astype(np.float32)
-    owner = np.arange(len(centres), dtype=np.int32)
-    return NearestFit(centres, centres, owner, np.full(len(centres), np.inf))
+    centers = centers.astype(np.float32)
+    owner = np.arange(len(centers), dtype=np.int32)
+    return NearestFit(centers, centers, owner, np.full(len(centers), np.inf))
 
 
 def means(x: NDArray[Any], labels: Labels) -> NDArray[np.float64]:

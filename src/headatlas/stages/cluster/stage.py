@@ -19,7 +19,7 @@ from headatlas.stages.cluster import quality
 from headatlas.stages.cluster.assign import FIT, Job, assign, lloyd
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import alone
-from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centres
+from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centers, old_numbers
 from headatlas.stages.cluster.fit_file import to_bytes
 from headatlas.stages.cluster.method import Method, Request
 from headatlas.stages.cluster.vectors import (
@@ -34,7 +34,7 @@ from headatlas.stages.cluster.vectors import (
     read_maps,
 )
 
-START = 100_000  # maps that give KMeans its first centres when all maps are to be used
+START = 100_000  # maps that give KMeans its first centers when all maps are to be used
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None
     small = fewer(sample.index, method.trial, seed)
     settled, stable, tried = method.settle(sample.x, sample.x[small], seed)
     fit, fitted = settled.fit(sample.x, seed)
-    if len(fit.centres) == 1:
+    if len(fit.centers) == 1:
         progress.say(f"{method.name} found a single cluster: there is nothing to compare it with")
     _create_arrays(atlas, result, of)
     job = _publish(atlas, result, of, sample, fit, fitted, request)
@@ -104,7 +104,8 @@ def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None
     files = [result.file(FIT), _write_quality(result, sample, fitted, stable, labels, seed)]
     if method.parameters[method.parameter] == "auto":
         files.append(_write_choices(result, settled, tried))
-    result.finish(_facts(request, settled, count, labels, stable, stable.of_clusters(fitted[small])), files)
+    each = stable.of_clusters(fitted[small], len(fit.centers))
+    result.finish(_facts(request, settled, count, labels, stable, each), files)
 
 
 def _maps(atlas: Atlas, of: str) -> int:
@@ -112,12 +113,11 @@ def _maps(atlas: Atlas, of: str) -> int:
 
 
 def _over_all(atlas: Atlas, job: Job, fit: Fit, x: Floats, request: Request) -> tuple[Fit, Labels]:
-    """Lloyd's algorithm over all maps from the centres of the sample; numbered by size in the sample again."""
-    moved = of_centres(lloyd(atlas, job, fit.centres, request.workers, request.scheduler))
+    """Lloyd's algorithm over all maps from the centers of the sample; numbered by size in the sample again."""
+    moved = of_centers(lloyd(atlas, job, fit.centers, request.workers, request.scheduler))
     old = moved.label(x)[0]
     labels = by_size(old, x)
-    first = [np.flatnonzero(labels == cluster)[0] for cluster in range(int(labels.max()) + 1)]
-    return of_centres(moved.centres[old[first]]), labels
+    return of_centers(moved.centers[old_numbers(old, labels)]), labels
 
 
 def _create_arrays(atlas: Atlas, result: engine.Result, of: str) -> None:

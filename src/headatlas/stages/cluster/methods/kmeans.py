@@ -16,7 +16,7 @@ from headatlas.options import Auto, option
 from headatlas.stages.cluster import auto
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import cuml
-from headatlas.stages.cluster.fit import Labels, NearestFit, by_size, of_centres, old_numbers
+from headatlas.stages.cluster.fit import Labels, NearestFit, by_size, of_centers, old_numbers
 from headatlas.stages.cluster.method import Backends, Method, Request
 from headatlas.stages.cluster.vectors import Floats, Level
 
@@ -116,19 +116,19 @@ class KMeans(Method):
 
     def fit(self, x: Floats, seed: int) -> tuple[NearestFit, Labels]:
         """The best of a few starts."""
-        fit = of_centres(self.backends[self.backend](x, self.k, seed, RESTARTS, None))
+        fit = of_centers(self.backends[self.backend](x, self.k, seed, RESTARTS, None))
         old = fit.assign(x)
         labels = by_size(old, x)
         order = old_numbers(old, labels)
-        if len(order) < len(fit.centres):
+        if len(order) < len(fit.centers):
             progress.say(f"only {len(order)} of {self.k} clusters have maps: many maps are the same")
-        return of_centres(fit.centres[order]), labels
+        return of_centers(fit.centers[order]), labels
 
     def regroup(self, x: Floats, weights: NDArray[np.int64], seed: int) -> Labels:
         """The best of a few starts on a bootstrap sample; a map drawn twice weighs twice."""
         k = min(int(self.k), len(x))
         centers = self.backends[self.backend](x, k, seed, TRIAL_RESTARTS, weights.astype(x.dtype))
-        return of_centres(centers).assign(x)
+        return of_centers(centers).assign(x)
 
     @classmethod
     def sweep_grid(cls, x: Floats, ks: Sequence[int]) -> list[Self]:
