@@ -22,8 +22,9 @@ SOURCE = ROOT / "src" / "headatlas"
 
 # each part may import those on a lower level, and its own package; a stage is a package of its own
 LEVELS = {
-    "errors": 0, "statistics": 1, "numeric": 1, "parallel": 1, "progress": 1, "wording": 1, "data": 2, "models": 3,
-    "atlas": 4, "stages": 5, "pipeline": 6, "plot": 6, "web": 7, "cli": 8, "__main__": 9, "__init__": 9,
+    "errors": 0, "statistics": 1, "numeric": 1, "parallel": 1, "progress": 1, "wording": 1, "options": 1, "registry": 1,
+    "data": 2, "models": 3, "atlas": 4, "stages": 5, "pipeline": 6, "plot": 6, "web": 7, "cli": 8, "__main__": 9,
+    "__init__": 9,
 }  # fmt: skip
 HEAVY = {"torch", "dask", "distributed", "transformers", "numba", "pyarrow", "zarr", "sklearn", "matplotlib", "scipy"}
 
