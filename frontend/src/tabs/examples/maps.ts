@@ -1,14 +1,14 @@
 // Gets the maps of the chosen heads, a few at a time, and their mean.
-import { buffer, Failed, fullMap, type AtlasCard, type Example, type Token } from "../../lib/api";
-import type { HeadPlace } from "../../lib/selection.svelte";
-import { many } from "../../lib/words";
+import { buffer, ApiError, fullMap, type AtlasCard, type Example, type Token } from "../../lib/api";
+import type { HeadRef } from "../../lib/selection.svelte";
+import { plural } from "../../lib/format";
 import { sides, type Kind } from "./heads";
 import { addMap, fromPooled, reduce, type Options, type Seen } from "./reduce";
 
 /** Maps that belong together: what is drawn comes from one of these, so that tokens and maps never differ. */
 export interface Bundle {
   example: Example;
-  heads: HeadPlace[];
+  heads: HeadRef[];
   kind: Kind;
   queries: Token[];
   keys: Token[];
@@ -27,7 +27,7 @@ const moment = () => new Promise((done) => setTimeout(done));
 export async function loadBundle(
   atlas: AtlasCard,
   example: Example,
-  heads: HeadPlace[],
+  heads: HeadRef[],
   kind: Kind,
   signal: AbortSignal,
   progress: (done: number) => void,
@@ -39,14 +39,14 @@ export async function loadBundle(
   try {
     return { ...base, ...(await full(example.full, heads, queries.length * keys.length, signal, progress)) };
   } catch (problem) {
-    if (signal.aborted || !(problem instanceof Failed) || !example.pooled) throw problem;
+    if (signal.aborted || !(problem instanceof ApiError) || !example.pooled) throw problem;
     return { ...base, ...(await stored(atlas, example, heads, problem.message)) };
   }
 }
 
 async function full(
   path: string,
-  heads: HeadPlace[],
+  heads: HeadRef[],
   size: number,
   signal: AbortSignal,
   progress: (done: number) => void,
@@ -60,9 +60,9 @@ async function full(
     const { layer, head } = heads[own];
     const map = await fullMap(path.replace("LAYER", String(layer)).replace("HEAD", String(head)), signal);
     if (map.length !== size)
-      throw new Failed(
+      throw new ApiError(
         0,
-        `The map of L${layer}·H${head} has ${many(map.length, "value")}, not ${size}.`,
+        `The map of L${layer}·H${head} has ${plural(map.length, "value")}, not ${size}.`,
         "Reload the page.",
       );
     addMap(mean, map, 1 / heads.length);
@@ -84,9 +84,13 @@ async function full(
   return { mean, each, pooled: null, note: "" };
 }
 
-async function stored(atlas: AtlasCard, example: Example, heads: HeadPlace[], note: string) {
+async function stored(atlas: AtlasCard, example: Example, heads: HeadRef[], note: string) {
   if (!example.pooled)
-    throw new Failed(0, note || "There are no maps of this example.", atlas.live_note === note ? "" : atlas.live_note);
+    throw new ApiError(
+      0,
+      note || "There are no maps of this example.",
+      atlas.live_note === note ? "" : atlas.live_note,
+    );
   const r = atlas.resolution;
   const all = await buffer(example.pooled);
   const mean = new Float32Array(r * r);

@@ -1,7 +1,7 @@
 // The heads of a text: where each one's points are in the buffers, in which order they are shown, and what is said.
 import type { HeadLayout, Progress, Tsne } from "../../lib/api";
-import type { HeadPlace } from "../../lib/selection.svelte";
-import { amount, headName, many } from "../../lib/words";
+import type { HeadRef } from "../../lib/selection.svelte";
+import { amount, headName, plural } from "../../lib/format";
 import type { Focus } from "../examples/tints";
 
 export type Sort = "layer" | "kl" | "activity" | "chain";
@@ -35,7 +35,7 @@ export function ordered(heads: HeadLayout[], sort: Sort): number[] {
 /** What a head is sorted by, in words. */
 export function saysValue(one: HeadLayout, sort: Sort): string {
   if (sort === "activity") return amount(one.activity);
-  return sort === "chain" ? many(one.chain, "step") : `KL ${amount(best(one))}`;
+  return sort === "chain" ? plural(one.chain, "step") : `KL ${amount(best(one))}`;
 }
 
 /** Where the points of each layout begin in a buffer, and one more for the end. */
@@ -59,7 +59,7 @@ export function focusOfPoint(point: number, queries: number, same: boolean): Foc
 }
 
 /** The head that shows most of a text at first: the longest chains. */
-export const telling = (found: Tsne): HeadPlace | null => {
+export const telling = (found: Tsne): HeadRef | null => {
   const first = found.heads[ordered(found.heads, "chain")[0]];
   return first ? { layer: first.layer, head: first.head } : null;
 };
@@ -77,7 +77,7 @@ const ENDING: Record<string, string> = { one: "st", two: "nd", few: "rd", other:
 const ordinal = (value: number) => `${value}${ENDING[ORDINAL.select(value)]}`;
 
 /** One sentence on what the head does with the text. */
-export function says(found: Tsne, place: HeadPlace, points: number, what: string): string {
+export function says(found: Tsne, place: HeadRef, points: number, what: string): string {
   const at = found.heads.findIndex((one) => one.layer === place.layer && one.head === place.head);
   const one = found.heads[at];
   if (!one) return "";
@@ -86,9 +86,9 @@ export function says(found: Tsne, place: HeadPlace, points: number, what: string
     return `${headName(place)} cannot be laid out on this ${what}: ${one.notes[0] ?? "there is nothing to lay out"}.`;
   const known = one.kl.filter((value): value is number => value !== null);
   const rank = ordered(found.heads, "activity").indexOf(at) + 1;
-  const chain = one.chain > 1 ? `in chains of up to ${many(one.chain, "step")}` : "without chains";
-  const active = `${rank === 1 ? "" : `${ordinal(rank)} `}most active of ${many(found.heads.length, "head")}`;
-  return `${headName(place)}, ${active}, reads these ${many(points, found.unit === "word" ? "word" : "token")} ${chain}: KL ${least.toFixed(2)} to ${Math.max(...known).toFixed(2)} in ${many(found.restarts, "restart")}.`;
+  const chain = one.chain > 1 ? `in chains of up to ${plural(one.chain, "step")}` : "without chains";
+  const active = `${rank === 1 ? "" : `${ordinal(rank)} `}most active of ${plural(found.heads.length, "head")}`;
+  return `${headName(place)}, ${active}, reads these ${plural(points, found.unit === "word" ? "word" : "token")} ${chain}: KL ${least.toFixed(2)} to ${Math.max(...known).toFixed(2)} in ${plural(found.restarts, "restart")}.`;
 }
 
 /** The least attention that is drawn as a line: about one line a token, and never of what is next to nothing. */
