@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.atlas import schema
-from headatlas.web.api.encoding import MISSING, NOISE, TOP, UNKNOWN, WHOLE
+from headatlas.web.api.encoding import FULL, MISSING, NOISE, TOP, UNKNOWN, UNPLACED
 from headatlas.web.api.errors import RequestError
 from headatlas.web.api.payloads.base import PositionScale
 
@@ -23,7 +23,7 @@ def attention(maps: NDArray[Any]) -> U16:
     array([    0, 32768, 65535,     0], dtype=uint16)
     """
     roots = np.sqrt(np.clip(np.nan_to_num(maps.astype(np.float32)), 0, 1))
-    return np.rint(roots * np.float32(WHOLE)).astype(DTYPE)
+    return np.rint(roots * np.float32(FULL)).astype(DTYPE)
 
 
 def amounts(values: NDArray[Any], low: float, high: float) -> U16:
@@ -58,7 +58,7 @@ def positions(points: NDArray[Any]) -> U16:
     [[0, 16384], [65534, 49150], [65535, 65535]]
     """
     finite = np.isfinite(points).all(1)
-    encoded = np.full(points.shape, UNKNOWN, DTYPE)
+    encoded = np.full(points.shape, UNPLACED, DTYPE)
     if finite.any():
         placed = points[finite].astype(np.float64)
         low, high = placed.min(0), placed.max(0)

@@ -1,12 +1,10 @@
-"""The OpenAPI schema: `python -m headatlas.web.api.openapi OUT.json`. Needs FastAPI and pydantic only."""
+"""The OpenAPI schema, and an app with a route for every endpoint. Needs FastAPI and pydantic only."""
 
 from __future__ import annotations
 
 import inspect
 import json
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -72,13 +70,6 @@ def schema() -> dict[str, Any]:
     return application(unanswered).openapi()
 
 
-def main(target: str) -> None:
-    """Write the schema to a file, unless it is there already: a new date would make the build start again."""
-    text = json.dumps(schema(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-    file = Path(target)
-    if not file.is_file() or file.read_text(encoding="utf-8") != text:
-        file.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+def text() -> str:
+    """The schema as JSON."""
+    return json.dumps(schema(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"

@@ -26,7 +26,7 @@ class ErrorResponse(Payload):
 
 
 class PositionScale(Payload):
-    """How encoded positions become coordinates: `x + (value - CENTER) * step`, and the same for y; see `encoding`."""
+    """How encoded positions become coordinates: `x + (value - TOP / 2) * step`, and the same for y; see `encoding`."""
 
     x: float
     y: float
