@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headatlas import wording
-from headatlas.atlas import display, results, summaries
+from headatlas.atlas import display, summaries
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.plot.style import MAPS_NOTE, REST, SMALL, Page, colour, legend_height, map_picture, patch, readable, turn
@@ -30,7 +30,7 @@ def heads(atlas: Atlas, by: str = "cluster", of: str | None = None, dark: bool =
     Of the clustering called `of`: `cluster`, `entropy` (one job or many) and `main_share`. Everything else is a
     statistic, the mean over all examples; `stat:entropy` is the entropy of attention.
     """
-    results.needed(atlas, "collect")
+    atlas.needed("collect")
     if by == "maps":
         return _maps(atlas, dark)
     if by == "cluster":

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headatlas import __version__, progress
-from headatlas.atlas import results
 from headatlas.atlas.store import Atlas
 from headatlas.errors import HeadatlasError, OptionError, StoreError
 from headatlas.web import export_items
@@ -85,7 +84,7 @@ def export(
     """
     if full < 0 or tsne < 0 or (examples is not None and examples < 0):
         raise OptionError("--full, --examples and --tsne cannot be negative")
-    results.needed(atlas, "collect")
+    atlas.needed("collect")
     target = Path(folder).expanduser()
     runner = ModelRunner(model)
     try:
@@ -157,7 +156,7 @@ def _choose_examples(snapshot: Snapshot, wanted: int | None, computed: list[int]
     """Examples that have pooled maps, and those that have a file at all; reports if some are left out."""
     count, (layers, heads) = snapshot.shape[0], snapshot.shape[1:]
     r = snapshot.atlas.array("pooled").shape[-1]
-    tokens = int(snapshot.atlas.header["stages"]["collect"]["counts"].get("tokens", 0))
+    tokens = int(snapshot.atlas.collection["counts"].get("tokens", 0))
     map_bytes, text_bytes = layers * heads * r * r * 2, tokens * TOKEN_BYTES
     every_text = wanted is None and text_bytes <= LARGEST // 2
     if every_text:

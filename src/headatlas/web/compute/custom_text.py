@@ -39,8 +39,7 @@ def _valid(text: str) -> str:
 def _read(runner: ModelRunner, snapshot: Snapshot, key: str, text: str, pair: str | None) -> Example:
     from headatlas.web.compute import forward
 
-    options = snapshot.atlas.header["stages"]["collect"]["recipe"]["options"]
-    encoded = forward.read_text(runner.loader.load(snapshot.atlas), text, pair, options)
+    encoded = forward.read_text(runner.loader.load(snapshot.atlas), text, pair, snapshot.atlas.options)
     runner.remember(key, encoded)
     tokens, target = forward.token_payloads(encoded)
     return Example(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from headatlas import __version__, wording
 from headatlas.atlas import display, schema
 from headatlas.atlas.blocks import read_blocks
+from headatlas.atlas.store import Entry, source_of
 from headatlas.web.api import arrays
 from headatlas.web.api.payloads.atlas import (
     AtlasCard,
@@ -47,8 +48,8 @@ def card(snapshot: Snapshot) -> AtlasCard:
         full_examples=[] if snapshot.exported is None else list(snapshot.exported.full),
         resolution=int(snapshot.atlas.array("pooled").shape[-1]),
         model=_model(header["model"]),
-        data=_data(header),
-        stages=[_stage(snapshot, stage) for stage in schema.STAGES],
+        data=_data(header["data"], snapshot.atlas.collection["counts"]),
+        stages=[_stage(snapshot, name) for name, stage in schema.STAGES.items() if stage.listed],
         statistics=[
             StatisticCard(name=name, plain=wording.statistic(name), unit=wording.unit(name))
             for name in columns.statistics(snapshot)
@@ -84,8 +85,7 @@ def _model(facts: dict[str, Any]) -> ModelCard:
     )
 
 
-def _data(header: dict[str, Any]) -> DataCard:
-    data, counts = header["data"], header["stages"]["collect"]["counts"]
+def _data(data: dict[str, Any], counts: dict[str, Any]) -> DataCard:
     names = ("examples", "tokens", "windowed", "windows", "cut", "skipped")
     numbers = {name: int(counts.get(name, 0)) for name in names}
     return DataCard(name=dataset_name(data["name"]), modality=data["modality"], **numbers)
@@ -102,22 +102,19 @@ def dataset_name(source: str) -> str:
 
 
 def _stage(snapshot: Snapshot, stage: str) -> StageCard:
-    entries = list(snapshot.atlas.results(stage).values())
-    if stage == "collect":
-        entries = [{"name": "collect", "recipe": snapshot.atlas.header["stages"]["collect"]["recipe"], "facts": {}}]
     return StageCard(
         stage=stage,
         done=stage in snapshot.atlas.done,
         command=snapshot.command(stage),
-        results=[_result(entry["name"], entry["recipe"], entry["facts"]) for entry in entries],
+        results=[_result(stage, entry) for entry in snapshot.atlas.results(stage).values()],
     )
 
 
-def _result(name: str, recipe: dict[str, Any], facts: dict[str, Any]) -> ResultCard:
-    source = recipe.get("source")
+def _result(stage: str, entry: Entry) -> ResultCard:
+    recipe = entry["recipe"]
     return ResultCard(
-        name=name, line=facts.get("line", ""), source=source[1] if source else None, options=recipe["options"],
-        version=recipe.get("version", ""),
+        name=entry["name"], line=entry["facts"].get("line", ""), source=source_of(entry, stage),
+        options=recipe["options"], version=recipe["version"],
     )  # fmt: skip
 
 

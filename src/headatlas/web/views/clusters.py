@@ -113,7 +113,7 @@ def _cluster(one: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterR
 
 def _rows(snapshot: Snapshot, table: str, clustering: str) -> list[Row]:
     """A table of a clustering; none if it is not there yet."""
-    if not snapshot.atlas.files.exists(schema.table(table).path(clustering)):
+    if not snapshot.atlas.has_table(table, clustering):
         return []
     found: list[Row] = snapshot.atlas.table(table, clustering).to_pylist()
     return found
