@@ -26,8 +26,8 @@ import type {{ components }} from "./schema";
 
 type Schemas = components["schemas"];
 
-/** An address, relative to the page, and the type of its response. */
-export type Path<Response> = string & {{ readonly response?: Response }};
+/** An address, relative to the page, that carries the type of its response. Only `paths` makes them. */
+export type Path<Response> = string & {{ readonly response: Response }};
 
 /** An example of the atlas, or a custom text. */
 export type Text = {text_type};
@@ -68,8 +68,8 @@ def _function(endpoint: Endpoint) -> str:
     types = [*(["Text"] if "text" in names else []), *([f"{{ {fields} }}"] if fields else [])]
     argument = f"at: {' & '.join(types)}" if types else ""
     address = _template(PREFIX + endpoint.template, "at")
-    lines = [f"  /** {endpoint.doc} */", f"  {_camel(endpoint.name)}: ({argument}): {_path_type(endpoint)} =>"]
-    return "\n".join([*lines, f"    {address},"])
+    lines = [f"  /** {endpoint.doc} */", f"  {_camel(endpoint.name)}: ({argument}) =>"]
+    return "\n".join([*lines, f"    {address} as {_path_type(endpoint)},"])
 
 
 def _path_type(endpoint: Endpoint) -> str:
