@@ -91,12 +91,12 @@ def test_generated_files_need_fastapi_and_nothing_else_of_ours(tmp_path):
     code += "print(sorted(n for n in sys.modules if n.startswith('headatlas.') and 'web' not in n))"
     done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == "['headatlas.statistics']"
     schema = json.loads((tmp_path / "openapi.json").read_text())
     assert "/api/atlas.json" in schema["paths"] and "AtlasCard" in schema["components"]["schemas"]
     assert "HTTPValidationError" not in schema["components"]["schemas"]
     written = [tmp_path / "openapi.json", *sorted((tmp_path / "src" / "generated").iterdir())]
-    assert {file.name for file in written} == {"openapi.json", "paths.ts", "encoding.ts"}
+    assert {file.name for file in written} == {"openapi.json", "paths.ts", "encoding.ts", "statistics.ts"}
     assert "export const MISSING = 65534;" in (tmp_path / "src" / "generated" / "encoding.ts").read_text()
     before = [file.stat().st_mtime_ns for file in written]
     assert python("-c", write, cwd=tmp_path).returncode == 0
@@ -180,3 +180,17 @@ def test_a_failed_build_tells_what_to_do(tree):
     done = python("-m", "hatchling", "build", "-t", "wheel", cwd=tree)
     assert done.returncode != 0 and "`npm run build` failed" in done.stderr
     assert "HEADATLAS_SKIP_FRONTEND=1" in done.stderr and "NPM_CONFIG_REGISTRY" in done.stderr
+
+
+def test_declarations_are_written_for_the_page_and_rebuild_it(tree):
+    def build():
+        done = python("-m", "hatchling", "build", cwd=tree)
+        assert done.returncode == 0, done.stderr
+        return (tree / "frontend" / "src" / "generated" / "statistics.ts").read_text()
+
+    assert '"label": "attention to the previous token"' in build() and built(tree) == 1
+    with tarfile.open(next((tree / "dist").glob("*.tar.gz"))) as file:
+        assert not any("generated" in name for name in file.getnames())
+    source = tree / "src" / "headatlas" / "statistics.py"
+    source.write_text(source.read_text().replace("attention to the previous token", "attention one token back"))
+    assert '"label": "attention one token back"' in build() and built(tree) == 2

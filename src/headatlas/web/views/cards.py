@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import __version__, wording
+from headatlas import __version__
 from headatlas.atlas import display, schema
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Entry, source_of
+from headatlas.statistics import statistic
 from headatlas.web.api import arrays
 from headatlas.web.api.payloads.atlas import (
     AtlasCard,
@@ -51,8 +52,8 @@ def card(snapshot: Snapshot) -> AtlasCard:
         data=_data(header["data"], snapshot.atlas.collection["counts"]),
         stages=[_stage(snapshot, name) for name, stage in schema.STAGES.items() if stage.listed],
         statistics=[
-            StatisticCard(name=name, plain=wording.statistic(name), unit=wording.unit(name))
-            for name in columns.statistics(snapshot)
+            StatisticCard(name=declared.name, plain=declared.label, unit=declared.unit)
+            for declared in map(statistic, columns.statistics(snapshot))
         ],
         columns=[column.card for column in columns.catalog(snapshot).values()],
         projections=projections.cards(snapshot),

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from headatlas import wording
 from headatlas.atlas import schema, summaries
+from headatlas.statistics import statistic
 from headatlas.web.api import arrays
 from headatlas.web.api.errors import RequestError
 from headatlas.web.api.payloads.clusters import (
@@ -178,7 +178,7 @@ def _evidence(rows: Iterable[Row]) -> list[Evidence]:
     found = []
     for row in rows:
         name = row["statistic"]
-        said = {"plain": wording.statistic(name), "unit": wording.unit(name)}
+        said = {"plain": statistic(name).label, "unit": statistic(name).unit}
         found.append(Evidence(**_known(row | said, Evidence)))
     return sorted(found, key=lambda one: -abs(one.delta or 0))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from headatlas import wording
+from headatlas.statistics import statistic
 from headatlas.web.api import arrays
 from headatlas.web.api.endpoints import ENDPOINTS
 from headatlas.web.api.errors import RequestError
@@ -115,8 +115,8 @@ def _statistics(snapshot: Snapshot) -> list[Column]:
     lows, highs = snapshot.cached("statistics", lambda: value_ranges(snapshot, "stats"))
     for index, (name, slug) in enumerate(slugs(statistics(snapshot)).items()):
         ends = (known(lows[index]), known(highs[index]))
-        label, unit = wording.statistic(name), wording.unit(name)
-        card = _amount(f"stat.{name}", f"stat.{slug}", label, "statistics", *ends, unit)
+        declared = statistic(name)
+        card = _amount(f"stat.{name}", f"stat.{slug}", declared.label, "statistics", *ends, declared.unit)
         columns.append(Column(card, _statistic(index, *ends)))
     return columns
 
