@@ -315,7 +315,7 @@ def test_one_cluster_is_allowed_and_said(atlas, capfd):
 
 def test_clusters_too_small_to_be_tried_are_kept(atlas, monkeypatch):
     monkeypatch.setattr(dbscan.DBSCAN, "trial", 100)
-    labels = cluster.dbscan(atlas, eps=0.3, min_samples=1, name="tiny")
+    labels = cluster.dbscan(atlas, eps=0.1, min_samples=1, name="tiny")
     facts = atlas.facts("cluster", "tiny")["clusters"]
     assert [each["maps"] for each in facts] == np.bincount(labels[labels >= 0]).tolist()
     assert facts[-1]["maps"] == 1 and len(facts) > 100

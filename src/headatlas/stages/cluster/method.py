@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import options
+from headatlas import options, progress
 from headatlas.errors import OptionError
-from headatlas.options import Option, declared, option
+from headatlas.options import Auto, Option, declared, option
+from headatlas.stages.cluster import auto
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import cuml
 from headatlas.stages.cluster.fit import Fit, Labels, NearestFit
@@ -86,6 +87,39 @@ class Method(ABC):
     def options(cls) -> tuple[Option, ...]:
         """Every option of the public function."""
         return options.combined(cls, Request, Method, sample=cls.sample)
+
+
+@dataclass(frozen=True)
+class PartitionMethod(Method):
+    """A method that is told the number of clusters, or chooses the most stable one."""
+
+    parameter: ClassVar[str] = "k"
+
+    k: int | Auto = option("auto", least=2, help="Number of clusters, or auto.", auto=auto.STABLEST)
+
+    def check_count(self, count: int) -> None:
+        """Refuse more clusters than maps."""
+        if self.k != "auto" and self.k > count:
+            raise OptionError(f"k {self.k}: there are only {progress.many(count, 'map')}. Choose a smaller k, or auto")
+
+    def settle(
+        self, x: Floats, small: Floats, seed: int, bar: bool = True
+    ) -> tuple[Self, Stability, list[tuple[float, float]]]:
+        """The k of the grid with the highest stability; of those that are as good, the smallest."""
+        candidates = [replace(self, k=k) for k in (auto.grid(len(small)) if self.k == "auto" else [self.k])]
+        best, stabilities = auto.most_stable([each.regroup for each in candidates], small, seed=seed, bar=bar)
+        tried = [(float(each.k), stable.mean) for each, stable in zip(candidates, stabilities, strict=True)]
+        return candidates[best], stabilities[best], tried
+
+    @classmethod
+    def sweep_grid(cls, x: Floats, ks: Sequence[int]) -> list[Self]:
+        """Each number of clusters."""
+        return [cls(k) for k in ks]
+
+    @property
+    def least_maps(self) -> int:
+        """One map per cluster."""
+        return 1 if self.k == "auto" else self.k
 
 
 @dataclass(frozen=True)

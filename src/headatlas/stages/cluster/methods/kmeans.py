@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import progress
 from headatlas.atlas.store import Atlas
-from headatlas.errors import OptionError
-from headatlas.options import Auto, option
-from headatlas.stages.cluster import auto
-from headatlas.stages.cluster.auto import Stability
+from headatlas.options import Auto
 from headatlas.stages.cluster.backends import cuml
 from headatlas.stages.cluster.fit import Labels, NearestFit, by_size, of_centers, old_numbers
-from headatlas.stages.cluster.method import Backends, Method, Request
+from headatlas.stages.cluster.method import Backends, PartitionMethod, Request
 from headatlas.stages.cluster.vectors import Floats, Level
 
 RESTARTS = 10
@@ -88,31 +84,14 @@ def _cuml(x: Floats, k: int, seed: int, restarts: int, weights: NDArray[Any] | N
 
 
 @dataclass(frozen=True)
-class KMeans(Method):
+class KMeans(PartitionMethod):
     """Clusters around k centers."""
 
     name: ClassVar[str] = "kmeans"
     help: ClassVar[str] = "maps nearest to the same of k centers"
-    parameter: ClassVar[str] = "k"
     sample: ClassVar[int] = 100_000
     backends: ClassVar[Backends] = {"sklearn": _sklearn, "cuml": _cuml}
     refines_over_all: ClassVar[bool] = True
-
-    k: int | Auto = option("auto", least=2, help="Number of clusters, or auto.", auto=auto.STABLEST)
-
-    def check_count(self, count: int) -> None:
-        """Refuse more clusters than maps."""
-        if self.k != "auto" and self.k > count:
-            raise OptionError(f"k {self.k}: there are only {progress.many(count, 'map')}. Choose a smaller k, or auto")
-
-    def settle(
-        self, x: Floats, small: Floats, seed: int, bar: bool = True
-    ) -> tuple[Self, Stability, list[tuple[float, float]]]:
-        """The k of the grid with the highest stability; of those that are as good, the smallest."""
-        candidates = [replace(self, k=k) for k in (auto.grid(len(small)) if self.k == "auto" else [self.k])]
-        best, stabilities = auto.most_stable([each.regroup for each in candidates], small, seed=seed, bar=bar)
-        tried = [(float(each.k), stable.mean) for each, stable in zip(candidates, stabilities, strict=True)]
-        return candidates[best], stabilities[best], tried
 
     def fit(self, x: Floats, seed: int) -> tuple[NearestFit, Labels]:
         """The best of a few starts."""
@@ -129,13 +108,3 @@ class KMeans(Method):
         k = min(int(self.k), len(x))
         centers = self.backends[self.backend](x, k, seed, TRIAL_RESTARTS, weights.astype(x.dtype))
         return of_centers(centers).assign(x)
-
-    @classmethod
-    def sweep_grid(cls, x: Floats, ks: Sequence[int]) -> list[Self]:
-        """Each number of clusters."""
-        return [cls(k) for k in ks]
-
-    @property
-    def least_maps(self) -> int:
-        """One map per cluster."""
-        return 1 if self.k == "auto" else self.k
