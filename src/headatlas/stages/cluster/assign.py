@@ -16,9 +16,10 @@ from headatlas.atlas.blocks import row_ranges
 from headatlas.atlas.schema import MISSING, receipt_name
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DamagedChunk
-from headatlas.stages.cluster.backends import one_thread
+from headatlas.numeric.pca import PrincipalAxes
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.cluster.fit import Fit, Labels, from_bytes, of_centres
-from headatlas.stages.cluster.vectors import Floats, Space
+from headatlas.stages.cluster.vectors import Floats
 
 TOLERANCE = 1e-4  # of the mean variance, as scikit-learn has it
 PASSES = 100
@@ -39,17 +40,17 @@ class Job:
     name: str
     digest: str
 
-    def load(self) -> tuple[Space, Fit, dict[str, NDArray[Any]]]:
+    def load(self) -> tuple[PrincipalAxes, Fit, dict[str, NDArray[Any]]]:
         """The axes, the fit, and the labels of single maps or heads that are known already."""
         return _load(self.path, self.name, self.digest)
 
 
 @lru_cache(maxsize=2)
-def _load(path: str, name: str, digest: str) -> tuple[Space, Fit, dict[str, NDArray[Any]]]:
+def _load(path: str, name: str, digest: str) -> tuple[PrincipalAxes, Fit, dict[str, NDArray[Any]]]:
     return from_bytes(Atlas.open(path).files.read(fit_file(name)))
 
 
-def project(atlas: Atlas, of: str, space: Space, examples: range) -> tuple[NDArray[np.bool_], Floats]:
+def project(atlas: Atlas, of: str, space: PrincipalAxes, examples: range) -> tuple[NDArray[np.bool_], Floats]:
     """Which maps of a block exist (example, layer, head), and the coordinates of those."""
     values = atlas.read("features", slice(examples.start, examples.stop), of)
     there = ~np.isnan(values).any(-1)
@@ -62,10 +63,10 @@ class Assign:
 
     job: Job
 
+    @single_thread()
     def __call__(self, number: int) -> int:
         """Label one block, write it and vouch for it."""
         parallel.check()
-        one_thread()
         job, atlas = self.job, Atlas.open(self.job.path)
         examples = row_ranges(atlas, "features", job.of)[number]
         labels, distance = _block(atlas, job, examples)
@@ -124,10 +125,10 @@ class Sums:
     job: Job
     centres: NDArray[np.float64]
 
+    @single_thread()
     def __call__(self, number: int) -> tuple[int, Step]:
         """The number of the block, and its part."""
         parallel.check()
-        one_thread()
         atlas = Atlas.open(self.job.path)
         _, x = project(atlas, self.job.of, self.job.load()[0], row_ranges(atlas, "features", self.job.of)[number])
         return number, sums(x, self.centres)

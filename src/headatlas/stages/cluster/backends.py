@@ -13,26 +13,19 @@ from numpy.typing import NDArray
 
 from headatlas.atlas.schema import NOISE
 from headatlas.errors import OptionError
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.cluster.fit import ROOM, Labels
 
 Weights = NDArray[Any] | None
 
 
-def one_thread() -> None:
-    """This thread computes on one core from now on, so that sums have one order."""
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)
-
-
 @contextmanager
 def alone() -> Iterator[None]:
-    """One core for all that is computed here, and no warning of what we say ourselves: fewer different maps than k."""
+    """One core for all that is computed inside, and no warning that there are fewer different maps than clusters."""
     from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with single_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # `KMeans.fit` reports it
         yield
 
 

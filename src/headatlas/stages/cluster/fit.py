@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.atlas.schema import NOISE
-from headatlas.stages.cluster.vectors import Floats, Space
+from headatlas.numeric.pca import PrincipalAxes
+from headatlas.stages.cluster.vectors import Floats
 
 Labels = NDArray[np.int32]
 ROOM = 1 << 24  # distances held at once: 64 MB as float32
@@ -96,19 +97,19 @@ def by_size(labels: NDArray[Any], x: NDArray[Any]) -> Labels:
     return number[own]
 
 
-def to_bytes(space: Space, fit: Fit, **more: NDArray[Any]) -> bytes:
+def to_bytes(space: PrincipalAxes, fit: Fit, **more: NDArray[Any]) -> bytes:
     """A clustering as a file that workers read; no pickles in it, and no times."""
     file = io.BytesIO()
     fields = {name: np.asarray(getattr(fit, name)) for name in ("points", "owner", "centres", "reach", "crowd")}
-    np.savez(file, mean=space.mean, axes=space.axes, **fields, **more)  # type: ignore[arg-type]
+    np.savez(file, **vars(space), **fields, **more)  # type: ignore[arg-type]
     return file.getvalue()
 
 
-def from_bytes(content: bytes) -> tuple[Space, Fit, dict[str, NDArray[Any]]]:
+def from_bytes(content: bytes) -> tuple[PrincipalAxes, Fit, dict[str, NDArray[Any]]]:
     """The same back, and what else was in the file."""
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         parts = dict(file)
-    space = Space(parts.pop("mean"), parts.pop("axes"))
+    space = PrincipalAxes(**{name: parts.pop(name) for name in ("mean", "axes", "shares")})
     crowd = int(parts.pop("crowd"))
     fit = Fit(**{name: parts.pop(name) for name in ("points", "owner", "centres", "reach")}, crowd=crowd)
     return space, fit, parts

@@ -12,25 +12,18 @@ from numpy.typing import NDArray
 from headatlas import progress
 from headatlas.atlas import results, schema
 from headatlas.atlas.blocks import block_size
+from headatlas.atlas.sampled_maps import existing_heads
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
+from headatlas.numeric.pca import PrincipalAxes
+from headatlas.numeric.sampling import Index, thin
 from headatlas.stages.cluster import quality
 from headatlas.stages.cluster.assign import Job, assign, fit_file, lloyd
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import alone
 from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centres, to_bytes
 from headatlas.stages.cluster.methods import HDBSCAN, KMeans, Method
-from headatlas.stages.cluster.vectors import (
-    Floats,
-    Index,
-    Space,
-    draw,
-    fewer,
-    fit_space,
-    heads_of,
-    read_heads,
-    read_maps,
-)
+from headatlas.stages.cluster.vectors import Floats, fit_space, read_heads, sample_maps
 
 START = 100_000  # maps that give KMeans its first centres when all maps are to be used
 
@@ -54,7 +47,7 @@ class Sample:
     """Fitted maps: their places, the axes, and coordinates on them."""
 
     index: Index
-    space: Space
+    space: PrincipalAxes
     x: Floats
 
 
@@ -78,7 +71,7 @@ def _check(atlas: Atlas, of: str, request: Request) -> None:
         raise OptionError(f"level {request.level!r}: choose maps or heads")
     if request.seed < 0 or request.workers < 0:
         raise OptionError("neither seed nor workers can be negative")
-    heads = len(heads_of(atlas))
+    heads = len(existing_heads(atlas))
     if request.sample < 0 or 0 < request.sample < heads:
         raise OptionError(
             f"sample {request.sample}: give at least one map for each of {heads} heads, or 0 for all maps"
@@ -88,11 +81,7 @@ def _check(atlas: Atlas, of: str, request: Request) -> None:
 
 def take_sample(atlas: Atlas, of: str, level: str, sample: int, seed: int) -> Sample:
     """Read maps (or means of heads) and give them coordinates."""
-    heads = heads_of(atlas)
-    if level == "heads":
-        index, values = read_heads(atlas, of, heads)
-    else:
-        index, values = read_maps(atlas, of, draw(atlas.array("features", of).shape[0], heads, sample, seed))
+    index, values = read_heads(atlas, of) if level == "heads" else sample_maps(atlas, of, sample, seed)
     space = fit_space(values)
     return Sample(index, space, space.apply(values))
 
@@ -102,7 +91,7 @@ def _run(atlas: Atlas, of: str, name: str, request: Request, options: dict[str, 
     everything = request.level == "maps" and not request.sample and isinstance(method, KMeans)
     sample = take_sample(atlas, of, request.level, START if everything else request.sample, seed)
     method.check(len(sample.x))
-    small = fewer(sample.index, method.trial, seed)
+    small = thin(sample.index, method.trial, seed)
     settled, stable, tried = method.settle(sample.x, sample.x[small], seed)
     fit, fitted = settled.fit(sample.x, seed)
     if len(fit.centres) == 1:
@@ -125,7 +114,7 @@ def _run(atlas: Atlas, of: str, name: str, request: Request, options: dict[str, 
 
 
 def _maps(atlas: Atlas, of: str) -> int:
-    return len(heads_of(atlas)) * int(atlas.array("features", of).shape[0])
+    return len(existing_heads(atlas)) * int(atlas.array("features", of).shape[0])
 
 
 def _over_all(atlas: Atlas, job: Job, fit: Fit, x: Floats, request: Request) -> tuple[Fit, Labels]:
@@ -161,7 +150,7 @@ def _publish(atlas: Atlas, of: str, name: str, sample: Sample, fit: Fit, fitted:
 def _write_tables(
     atlas: Atlas, name: str, sample: Sample, fitted: Labels, stable: Stability, labels: Labels, seed: int
 ) -> list[str]:
-    part = fewer(sample.index, quality.MAPS, seed)
+    part = thin(sample.index, quality.MAPS, seed)
     found = quality.table(sample.x[part], fitted[part], sample.index[part, 0], stable, labels, seed)
     atlas.write_table("quality", found, of=name)
     return [schema.table("quality").path(name)]

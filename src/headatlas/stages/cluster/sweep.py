@@ -9,14 +9,16 @@ import pyarrow as pa
 
 from headatlas import progress
 from headatlas.atlas import results
+from headatlas.atlas.sampled_maps import existing_heads
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, OptionError
+from headatlas.numeric.sampling import thin
 from headatlas.stages.cluster import quality
 from headatlas.stages.cluster.auto import GRID, knee
 from headatlas.stages.cluster.backends import alone, core_distances
 from headatlas.stages.cluster.methods import DBSCAN, HDBSCAN, KMeans, Method
 from headatlas.stages.cluster.stage import Sample, take_sample
-from headatlas.stages.cluster.vectors import Floats, fewer, heads_of
+from headatlas.stages.cluster.vectors import Floats
 
 FIELDS = pa.schema(
     [("method", pa.string()), ("parameter", pa.string()), ("value", pa.float64())]
@@ -43,8 +45,9 @@ def sweep(
     strangers = [one for one in methods if one not in ("kmeans", "dbscan", "hdbscan")]
     if strangers or not methods:
         raise OptionError(f"methods {', '.join(strangers) or 'none'}: choose among kmeans, dbscan, hdbscan")
-    if not len(heads_of(atlas)) <= sample:
-        raise OptionError(f"sample {sample}: give at least one map for each of {len(heads_of(atlas))} heads")
+    heads = len(existing_heads(atlas))
+    if sample < heads:
+        raise OptionError(f"sample {sample}: give at least one map for each of {heads} heads")
     with alone():
         taken = take_sample(atlas, of, "maps", sample, seed)
         least = max([DBSCAN.min_samples, *(ks if "kmeans" in methods else ())])
@@ -76,7 +79,7 @@ def _try(way: Method, taken: Sample, seed: int) -> quality.Row:
     """One row; a clustering of noise alone has no clusters and no measures."""
     row: quality.Row = {"method": way.name, "parameter": way.parameter, "value": way.parameters[way.parameter]}
     try:
-        small = fewer(taken.index, way.trial, seed)
+        small = thin(taken.index, way.trial, seed)
         settled, stable, _ = way.settle(taken.x, taken.x[small], seed, bar=False)
         labels = settled.fit(taken.x, seed)[1]
     except DataError:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import torch
 
 from headatlas import __version__, data, models, parallel, progress
 from headatlas.atlas.files import Files
@@ -20,6 +19,7 @@ from headatlas.data import Dataset, Example
 from headatlas.errors import DamagedChunk, OptionError
 from headatlas.models.encode import Overlong
 from headatlas.models.model import Model
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.collect.block import Job, Work
 from headatlas.stages.collect.plan import Options, Plan, plan
 from headatlas.stages.collect.sampled import NAMES
@@ -162,17 +162,14 @@ def _lay_out(atlas: Atlas, model: Model, made: Plan, options: Options) -> None:
 
 def _work(atlas: Atlas, job: Job, workers: int, scheduler: str | None) -> None:
     pending = [number for number in range(job.plan.blocks) if not _done(atlas, number)]
-    threads = torch.get_num_threads()
     total = sum(len(job.plan.examples(number)) for number in pending)
-    try:
-        with (
-            progress.bar("collecting", total, "examples") as advance,
-            closing(parallel.run(Work(job), pending, workers=workers, scheduler=scheduler)) as results,
-        ):
-            for count in results:
-                advance(count)
-    finally:
-        torch.set_num_threads(threads)
+    with (
+        single_thread(),
+        progress.bar("collecting", total, "examples") as advance,
+        closing(parallel.run(Work(job), pending, workers=workers, scheduler=scheduler)) as results,
+    ):
+        for count in results:
+            advance(count)
 
 
 def _done(atlas: Atlas, number: int) -> bool:

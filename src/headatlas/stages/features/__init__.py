@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from typing import Any
-
-import torch
 
 from headatlas import parallel, progress
 from headatlas.atlas import results
@@ -18,9 +15,10 @@ from headatlas.atlas.blocks import block_size
 from headatlas.atlas.schema import receipt_name
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DamagedChunk, OptionError
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.features.block import Work, reads
 from headatlas.stages.features.encoders import NAMES, Choice, Encoder, choose
-from headatlas.stages.features.sample import draw
+from headatlas.stages.features.sample import sample_maps
 
 __all__ = ["NAMES", "Encoder", "image"]
 
@@ -58,8 +56,8 @@ def image(
     options = _options(chosen, batch)
     if results.begin(atlas, "features", name, options) is None:
         atlas.files.sweep()
-        with _one_thread():
-            made = chosen.make(partial(draw, atlas, count=sample, seed=seed))
+        with single_thread():  # cores are filled by blocks side by side
+            made = chosen.make(partial(sample_maps, atlas, size=sample, seed=seed))
             work = _lay_out(atlas, made, name, batch)
             _work(atlas, work, workers, scheduler)
         results.finish(atlas, "features", name, _facts(made))
@@ -79,17 +77,6 @@ def _facts(encoder: Encoder) -> dict[str, Any]:
     recipe = encoder.recipe()
     kept = f", {recipe['variance_kept']:.0%} of the variance" if "variance_kept" in recipe else ""
     return {"width": encoder.width, "encoder": recipe, "line": f"{encoder.width} numbers a map{kept}"}
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Sums of several threads differ in their last bits; cores are filled by blocks side by side."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _lay_out(atlas: Atlas, encoder: Encoder, name: str, batch: int) -> Work:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from headatlas import parallel
 from headatlas.atlas.schema import receipt_name
 from headatlas.atlas.store import Atlas
 from headatlas.errors import ModelError
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.features.encoders import Encoder
 
 LARGEST = float(np.finfo(np.float16).max)
@@ -34,9 +34,9 @@ class Work:
     block: int
     batch: int
 
+    @single_thread()
     def __call__(self, number: int) -> int:
         """Do one block."""
-        torch.set_num_threads(1)  # the same bits wherever it runs
         atlas = Atlas.open(self.path)
         first = number * self.block
         found = {name: atlas.read(name, slice(first, first + self.block)) for name in reads(self.encoder)}

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from headatlas.atlas import results
+from headatlas.atlas.blocks import block_size
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.project.methods import Method, Pca, Tsne, Umap
 from headatlas.stages.project.placing import Fitted, Work, fit, place_all
-from headatlas.stages.project.sample import block_of
 from headatlas.stages.project.trust import trust_of_placed, trust_per_point
 
 __all__ = ["METHODS", "pca", "trust_of_placed", "trust_per_point", "tsne", "umap"]
@@ -97,7 +97,7 @@ def _project(
         raise OptionError("--sample must be at least 4, and --seed cannot be negative")
     recipe = {"method": kind, "sample": sample, "seed": seed, **options}
     if results.finished(atlas, "project", name, recipe, source=("features", of)) is None:
-        with threadpool_limits(1):  # the same bits whatever the number of cores
+        with single_thread("sklearn"):  # the same bits whatever the number of cores
             fitted = fit(atlas, of, method, sample, seed)
             results.begin(atlas, "project", name, recipe, source=("features", of))
             atlas.forget(f"project.zarr/{name}")  # what a killed run left
@@ -111,7 +111,7 @@ def _place(
     atlas: Atlas, of: str, name: str, fitted: Fitted, workers: int, scheduler: str | None
 ) -> tuple[list[str], float | None]:
     examples, layers, heads, _ = atlas.array("features", of).shape
-    block = block_of(atlas, of)
+    block = block_size(atlas.array("features", of))
     for array in ("position", "trust"):
         sizes = {"example": examples, "layer": layers, "head": heads, "axis": 2}
         atlas.create_array(array, sizes, block, {"neighbours": fitted.neighbours}, of=name)
@@ -120,7 +120,7 @@ def _place(
 
 def _facts(kind: str, fitted: Fitted, placed_trust: float | None) -> dict[str, Any]:
     """What is worth knowing of a projection: how far to believe it, and what it was fitted on."""
-    shares, k = fitted.reduction.shares, fitted.neighbours
+    shares, k = fitted.space.shares, fitted.neighbours
     trust = float(fitted.trust.mean(dtype=np.float64))
     continuity = float(trust_per_point(fitted.positions, fitted.vectors, k).mean(dtype=np.float64))
     facts: dict[str, Any] = {"method": kind, "trustworthiness": round(trust, 4), "continuity": round(continuity, 4)}

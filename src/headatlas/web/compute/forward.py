@@ -15,8 +15,8 @@ from headatlas.models import capture
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import Encoded, encode
 from headatlas.models.model import Layer, Model
+from headatlas.numeric.pooling import pool
 from headatlas.stages.collect.dataset_tables import read_examples, read_images
-from headatlas.stages.collect.layout import overlaps
 from headatlas.web.api import encoding
 from headatlas.web.api.errors import Problem
 from headatlas.web.api.payloads import Token
@@ -91,21 +91,12 @@ def check(view: View, number: int, layer: Layer, maps: NDArray[np.float32], head
     """The maps, pooled, must be those that were collected: weights alone do not say how an input is prepared."""
     heads = slice(0, layer.heads) if head is None else slice(head, head + 1)
     there = view.atlas.read("pooled", (number, layer.index, heads)).astype(np.float32)
-    found = pooled(maps, there.shape[-1])
-    if not np.abs(found - there).max() <= LIKE:
+    whole = maps / np.maximum(maps.sum(-1, keepdims=True), 1e-30)  # each row scaled to what reaches tokens
+    if not np.abs(pool(whole, there.shape[-1]) - there).max() <= LIKE:
         raise Problem(
             409, "The model gives other maps for this example than were collected: its tokenizer, its image processor "
             "or the picture is not what it was.", "Serve the atlas with the model it was made with, or collect anew.",
         )  # fmt: skip
-
-
-def pooled(maps: NDArray[np.float32], r: int) -> NDArray[np.float32]:
-    """Maps (head, query, key) brought to one size, each row scaled to what reaches tokens."""
-    queries, keys = maps.shape[1:]
-    rows, columns = overlaps(queries, r).T / queries, overlaps(keys, r) / r
-    whole = maps / np.maximum(maps.sum(-1, keepdims=True), 1e-30)
-    found: NDArray[np.float32] = rows.astype(np.float32) @ whole @ columns.astype(np.float32)
-    return found
 
 
 def read_text(model: Model, text: str, pair: str | None, options: Mapping[str, int | None]) -> Encoded:
