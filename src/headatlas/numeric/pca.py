@@ -53,7 +53,7 @@ def fit_pca(values: NDArray[Any], *, components: int | None = None, variance: fl
     Returns
     -------
     PrincipalAxes
-        Mean, axes, and each axis' share of the variance: 0 if no two rows differ.
+        Mean, axes, and the share of the variance along each axis. Where all rows are equal it means nothing.
     """
     from sklearn.decomposition import PCA
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -29,8 +29,9 @@ def single_thread(*libraries: str) -> Iterator[None]:
         import_module(library)
     torch = sys.modules.get("torch")
     torch_threads = torch.get_num_threads() if torch else None  # torch reads OpenMP's limit: ask before it is set
-    controller = ThreadpoolController()
-    with controller.limit(limits=1, user_api="openmp"), _process.limited(controller, torch_threads):
+    loaded = ThreadpoolController()
+    openmp, blas = (loaded.select(user_api=api) for api in ("openmp", "blas"))
+    with openmp.limit(limits=1), _process.limited(blas.lib_controllers, torch_threads):
         yield
 
 
@@ -40,16 +41,18 @@ class _ProcessLimits:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.inside = 0
-        self.blas = ExitStack()  # more than one entry if a library was loaded in the meantime
+        self.blas: list[tuple[Any, int]] = []  # libraries that were limited, and their threads before
         self.torch_threads: int | None = None
 
     @contextmanager
-    def limited(self, controller: Any, torch_threads: int | None) -> Iterator[None]:
-        """Set the limits; lift them if nobody else is inside at the end."""
+    def limited(self, blas: list[Any], torch_threads: int | None) -> Iterator[None]:
+        """Set the limits; lift them if no other thread is inside at the end."""
         with self.lock:
             self.inside += 1
-            if any(library["num_threads"] != 1 for library in controller.select(user_api="blas").info()):
-                self.blas.enter_context(controller.limit(limits=1, user_api="blas"))
+            for library in blas:
+                if library.num_threads != 1:
+                    self.blas.append((library, library.num_threads))
+                    _set_threads(library, 1)
             if torch_threads is not None:
                 self.torch_threads = self.torch_threads or torch_threads
                 sys.modules["torch"].set_num_threads(1)
@@ -62,10 +65,22 @@ class _ProcessLimits:
                     self._lift()
 
     def _lift(self) -> None:
-        self.blas.close()
+        while self.blas:
+            _set_threads(*self.blas.pop())
         if self.torch_threads is not None:
             sys.modules["torch"].set_num_threads(self.torch_threads)
             self.torch_threads = None
+
+
+def _set_threads(library: Any, count: int) -> None:
+    """Set the threads of a BLAS library, from whichever thread this is called.
+
+    threadpoolctl 3.7 and later ignores all threads but the first that set a limit, until that one lets go.
+    """
+    let_go = getattr(library, "clear_controlling_thread", lambda force: None)
+    let_go(force=True)
+    library.set_num_threads(count)
+    let_go(force=True)
 
 
 _process = _ProcessLimits()
