@@ -6,6 +6,7 @@ import pytest
 from headatlas.atlas.sampled_maps import existing_heads, read_maps
 from headatlas.atlas.store import Atlas
 from headatlas.numeric.sampling import random_sample, systematic_sample
+from support.atlases import writer
 from support.planted import drawn, planted
 
 PATTERNS = drawn(np.random.default_rng(3).random((2, 3, 5)), 40)
@@ -32,7 +33,7 @@ def test_a_map_with_a_value_is_there_and_no_maps_are_no_error(tmp_path):
     atlas = atlas_in_blocks(tmp_path, 16)
     stats = atlas.read("stats")
     stats[5, 0, 1, 1:] = np.nan  # statistics that are not defined
-    atlas.write_blocks("stats", 0, stats)
+    writer(atlas, "collect", "collect").write_blocks("stats", 0, stats)
     there, values = read_maps(atlas, "stats", np.array([[5, 0, 1], [5, 1, 0]]))
     assert there.tolist() == [[5, 0, 1]] and not np.isnan(values[0, 0]) and np.isnan(values[0, 1:]).all()
     assert read_maps(atlas, "pooled", np.array([[5, 1, 0]]))[1].shape == (0, 8, 8)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.atlas import results, schema
+from headatlas.atlas import schema
 from headatlas.atlas.blocks import block_size, read_blocks
 from headatlas.atlas.store import Atlas
 from headatlas.progress import many, percent
@@ -33,7 +33,7 @@ class Cluster:
 
 def correlated(atlas: Atlas, of: str | None) -> tuple[str, list[Cluster]]:
     """The clustering to show and its clusters, the largest first and noise last; says what to run if it is missing."""
-    of = results.needed(atlas, "correlate", of)
+    of = atlas.needed("correlate", of)
     rows = atlas.table("clusters", of).to_pylist()
     found = [
         Cluster(

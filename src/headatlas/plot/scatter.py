@@ -11,13 +11,14 @@ from matplotlib.colors import ListedColormap, Normalize, to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headatlas.atlas import results, schema, summaries
+from headatlas.atlas import schema, summaries
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.numeric.quantiles import Axis, axis
 from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, colour, legend_height, turn
 from headatlas.progress import many, percent
-from headatlas.wording import ratio, statistic, unit
+from headatlas.statistics import statistic
+from headatlas.wording import ratio
 
 MOST = 200_000  # points drawn
 DOUBT = 0.8  # points of less trust are faded
@@ -50,13 +51,13 @@ def projection(
     statistic, or a column of the table `examples`. Points that cannot be trusted are faded. With `quantile` equal
     steps of an axis hold equally many maps, by `k` quantiles of all of them, and ticks carry the true values.
     """
-    of = results.needed(atlas, "project", of)
+    of = atlas.needed("project", of)
     position, trust = atlas.read("position", of=of), atlas.read("trust", of=of)
     shape = trust.shape
     there = np.flatnonzero(np.isfinite(position.reshape(-1, 2)).all(1))
     shown = np.random.default_rng(0).permutation(there)[:MOST]  # in no order, so that no group lies on top
     colouring = _colouring(atlas, by, clustering, shape, shown)
-    facts = results.facts(atlas, "project", of)
+    facts = atlas.facts("project", of)
     points, doubt = position.reshape(-1, 2)[shown], trust.reshape(-1)[shown] < DOUBT
     both = [axis(column, k) for column in position.reshape(-1, 2)[there].T] if quantile else []
     rows = colouring.categories
@@ -172,15 +173,15 @@ def _colouring(
     statistics = list(atlas.array("stats").attrs["stats"])
     columns = atlas.table("examples").column_names
     if by == "cluster":
-        return _by_cluster(atlas, results.needed(atlas, "cluster", clustering), shown)
+        return _by_cluster(atlas, atlas.needed("cluster", clustering), shown)
     if by == "layer":
         return Colouring("layer", layer.astype(float))
     if by == "head":
         return Colouring("head (of its layer)", head.astype(float))
     if by.removeprefix("stat:") in statistics:
-        place = statistics.index(by.removeprefix("stat:"))
-        by = by.removeprefix("stat:")
-        return Colouring(f"{statistic(by)} ({unit(by)})", atlas.read("stats", (..., place)).reshape(-1)[shown])
+        declared = statistic(by.removeprefix("stat:"))
+        values = atlas.read("stats", (..., statistics.index(declared.name))).reshape(-1)
+        return Colouring(f"{declared.label} ({declared.unit})", values[shown])
     if by == "n_tokens":
         lengths = atlas.table("examples", columns=[by])[by].to_numpy()
         return Colouring("length (tokens)", lengths[example].astype(float))

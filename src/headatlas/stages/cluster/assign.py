@@ -1,4 +1,4 @@
-"""Give every map its label, block by block, and move centres over all maps: one core a block, wherever it runs."""
+"""Give every map its label, block by block, and move centers over all maps: one core a block, wherever it runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import parallel, progress
+from headatlas.atlas import engine
 from headatlas.atlas.blocks import row_ranges
-from headatlas.atlas.schema import MISSING, receipt_name
+from headatlas.atlas.schema import MISSING
 from headatlas.atlas.store import Atlas
-from headatlas.errors import DamagedChunk
+from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.numeric.pca import PrincipalAxes
 from headatlas.numeric.threads import single_thread
-from headatlas.stages.cluster.fit import Fit, Labels, from_bytes, of_centres
+from headatlas.stages.cluster.fit import Fit, Labels, of_centers
+from headatlas.stages.cluster.fit_file import from_bytes
 from headatlas.stages.cluster.vectors import Floats
 
 TOLERANCE = 1e-4  # of the mean variance, as scikit-learn has it
@@ -26,28 +28,26 @@ PASSES = 100
 Step = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 
 
-def fit_file(name: str) -> str:
-    """Where a fitted clustering lies for its workers."""
-    return f"cluster/{name}/fit.npz"
+FIT = "fit.npz"  # where a fitted clustering lies for its workers
 
 
 @dataclass(frozen=True)
 class Job:
     """Everything a worker needs; the fit itself is read from the atlas, once in each process."""
 
-    path: str
+    place: Place
     of: str
-    name: str
     digest: str
 
     def load(self) -> tuple[PrincipalAxes, Fit, dict[str, NDArray[Any]]]:
         """The axes, the fit, and the labels of single maps or heads that are known already."""
-        return _load(self.path, self.name, self.digest)
+        return _load(self.place, self.digest)
 
 
 @lru_cache(maxsize=2)
-def _load(path: str, name: str, digest: str) -> tuple[PrincipalAxes, Fit, dict[str, NDArray[Any]]]:
-    return from_bytes(Atlas.open(path).files.read(fit_file(name)))
+def _load(place: Place, digest: str) -> tuple[PrincipalAxes, Fit, dict[str, NDArray[Any]]]:
+    writer = Writer(place)
+    return from_bytes(writer.atlas.files.read(writer.file(FIT)))
 
 
 def project(atlas: Atlas, of: str, space: PrincipalAxes, examples: range) -> tuple[NDArray[np.bool_], Floats]:
@@ -65,14 +65,14 @@ class Assign:
 
     @single_thread()
     def __call__(self, number: int) -> int:
-        """Label one block, write it and vouch for it."""
+        """Label one block."""
         parallel.check()
-        job, atlas = self.job, Atlas.open(self.job.path)
-        examples = row_ranges(atlas, "features", job.of)[number]
-        labels, distance = _block(atlas, job, examples)
-        files = atlas.write_blocks("labels", examples.start, labels, of=job.name)
-        files += atlas.write_blocks("distance", examples.start, distance, of=job.name)
-        atlas.write_receipt(f"cluster/{job.name}", receipt_name(number), files, {"fit": job.digest})
+        job, writer = self.job, Writer(self.job.place)
+        examples = row_ranges(writer.atlas, "features", job.of)[number]
+        labels, distance = _block(writer.atlas, job, examples)
+        files = writer.write_blocks("labels", examples.start, labels)
+        files += writer.write_blocks("distance", examples.start, distance)
+        writer.write_manifest(block_name(number), files, {"fit": job.digest})
         return len(examples)
 
 
@@ -94,52 +94,34 @@ def _block(atlas: Atlas, job: Job, examples: range) -> tuple[Labels, Floats]:
     return labels, distance
 
 
-def assign(atlas: Atlas, job: Job, workers: int, scheduler: str | None) -> None:
-    """Label all blocks that are not done."""
-    parts = row_ranges(atlas, "features", job.of)
-    pending = [number for number in range(len(parts)) if not _done(atlas, job, number)]
-    if not pending:
-        return
-    with (
-        progress.bar("labelling", sum(len(parts[number]) for number in pending), "examples") as advance,
-        closing(parallel.run(Assign(job), pending, workers=workers, scheduler=scheduler)) as found,
-    ):
-        for count in found:
-            advance(count)
-
-
-def _done(atlas: Atlas, job: Job, number: int) -> bool:
-    """Whether a block was labelled by this very fit."""
-    try:
-        receipt = atlas.receipt(f"cluster/{job.name}", receipt_name(number))
-    except DamagedChunk as error:
-        progress.say(f"{error}: computed anew")
-        return False
-    return receipt is not None and receipt["facts"].get("fit") == job.digest
+def assign(result: engine.Result, job: Job, workers: int, scheduler: str | None) -> None:
+    """Label all blocks that were not labeled by this very fit."""
+    ranges, facts = row_ranges(result.atlas, "features", job.of), {"fit": job.digest}
+    engine.run_blocks(result, Assign(job), ranges, "labeling", facts=facts, workers=workers, scheduler=scheduler)
 
 
 @dataclass(frozen=True)
 class Sums:
-    """One block's part of a step of Lloyd's algorithm: how many maps are nearest to each centre, and their sum."""
+    """One block's part of a step of Lloyd's algorithm: how many maps are nearest to each center, and their sum."""
 
     job: Job
-    centres: NDArray[np.float64]
+    centers: NDArray[np.float64]
 
     @single_thread()
     def __call__(self, number: int) -> tuple[int, Step]:
         """The number of the block, and its part."""
         parallel.check()
-        atlas = Atlas.open(self.job.path)
+        atlas = Writer(self.job.place).atlas
         _, x = project(atlas, self.job.of, self.job.load()[0], row_ranges(atlas, "features", self.job.of)[number])
-        return number, sums(x, self.centres)
+        return number, sums(x, self.centers)
 
 
-def sums(x: Floats, centres: NDArray[np.float64]) -> Step:
-    """Counts (cluster), sums (cluster, axis) and sums of squares (axis) of points by their nearest centre."""
-    labels = of_centres(centres).label(x)[0]
+def sums(x: Floats, centers: NDArray[np.float64]) -> Step:
+    """Counts (cluster), sums (cluster, axis) and sums of squares (axis) of points by their nearest center."""
+    labels = of_centers(centers).label(x)[0]
     wide = x.astype(np.float64)
-    total = np.stack([np.bincount(labels, column, len(centres)) for column in wide.T], 1)
-    counts = np.bincount(labels, minlength=len(centres)).astype(np.int64)
+    total = np.stack([np.bincount(labels, column, len(centers)) for column in wide.T], 1)
+    counts = np.bincount(labels, minlength=len(centers)).astype(np.int64)
     return counts, total.astype(np.float64), np.einsum("ij,ij->j", wide, wide)
 
 
@@ -148,24 +130,24 @@ def _add(a: Step, b: Step) -> Step:
 
 
 def lloyd(
-    atlas: Atlas, job: Job, centres: NDArray[Any], workers: int, scheduler: str | None, tolerance: float = TOLERANCE
+    atlas: Atlas, job: Job, centers: NDArray[Any], workers: int, scheduler: str | None, tolerance: float = TOLERANCE
 ) -> NDArray[np.float64]:
-    """Move centres to the mean of their maps until they rest. Blocks are summed in their order: the same bits anywhere.
+    """Move centers to the mean of their maps until they rest. Blocks are summed in their order: the same bits anywhere.
 
-    A centre that loses all its maps stays where it is.
+    A center that loses all its maps stays where it is.
     """
-    centres = centres.astype(np.float64)
+    centers = centers.astype(np.float64)
     numbers = list(range(len(row_ranges(atlas, "features", job.of))))
-    with progress.bar("moving centres", PASSES, "passes") as advance:
+    with progress.bar("moving centers", PASSES, "passes") as advance:
         for _ in range(PASSES):
-            with closing(parallel.run(Sums(job, centres), numbers, workers=workers, scheduler=scheduler)) as found:
+            with closing(parallel.run(Sums(job, centers), numbers, workers=workers, scheduler=scheduler)) as found:
                 parts = sorted(found, key=itemgetter(0))
             counts, total, squares = reduce(_add, (step for _, step in parts))
-            new = np.where(counts[:, None] > 0, total / np.maximum(counts, 1)[:, None], centres)
+            new = np.where(counts[:, None] > 0, total / np.maximum(counts, 1)[:, None], centers)
             variance = (squares / counts.sum() - (total.sum(0) / counts.sum()) ** 2).mean()
-            moved = float(((new - centres) ** 2).sum())
-            centres = new
+            moved = float(((new - centers) ** 2).sum())
+            centers = new
             advance(1)
             if moved <= tolerance * variance:
                 break
-    return centres
+    return centers

@@ -10,36 +10,24 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headatlas import progress
-from headatlas.atlas import results, schema
+from headatlas.atlas import engine, schema
 from headatlas.atlas.blocks import block_size
 from headatlas.atlas.sampled_maps import existing_heads
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.numeric.pca import PrincipalAxes
 from headatlas.numeric.sampling import Index, thin
+from headatlas.options import check
 from headatlas.stages.cluster import quality
-from headatlas.stages.cluster.assign import Job, assign, fit_file, lloyd
+from headatlas.stages.cluster.assign import FIT, Job, assign, lloyd
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import alone
-from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centres, to_bytes
-from headatlas.stages.cluster.methods import HDBSCAN, KMeans, Method
+from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centers, old_numbers
+from headatlas.stages.cluster.fit_file import to_bytes
+from headatlas.stages.cluster.method import Method, Request
 from headatlas.stages.cluster.vectors import Floats, fit_space, read_heads, sample_maps
 
-START = 100_000  # maps that give KMeans its first centres when all maps are to be used
-
-
-@dataclass(frozen=True)
-class Request:
-    """What was asked for."""
-
-    method: Method
-    of: str | None
-    name: str | None
-    level: str
-    sample: int
-    seed: int
-    workers: int = 0
-    scheduler: str | None = None
+START = 100_000  # maps that give KMeans its first centers when all maps are to be used
 
 
 @dataclass(frozen=True)
@@ -53,24 +41,21 @@ class Sample:
 
 def cluster(atlas: Atlas, request: Request) -> Labels:
     """Labels (example, layer, head) of all maps: computed, or read if they are there already."""
-    of = results.needed(atlas, "features", request.of)
+    of = atlas.needed("features", request.of)
     name = request.name or request.method.name + ("-heads" if request.level == "heads" else "")
     _check(atlas, of, request)
     options = {"method": request.method.name, "level": request.level, "sample": request.sample, "seed": request.seed}
     options |= {"backend": request.method.backend, **request.method.parameters}
-    if results.finished(atlas, "cluster", name, options, source=("features", of)) is None:
-        with alone():  # the same bits whatever the number of cores
-            _run(atlas, of, name, request, options)
-    results.prefer(atlas, "cluster", name)
+    with engine.result(atlas, "cluster", name, options, inputs={"features": of}) as result:
+        if not result.finished:
+            with alone():  # the same bits whatever the number of cores
+                _run(atlas, result, of, request)
     return np.asarray(atlas.read("labels", of=name), np.int32)
 
 
 def _check(atlas: Atlas, of: str, request: Request) -> None:
     """Refuse before anything is begun what cannot be."""
-    if request.level not in ("maps", "heads"):
-        raise OptionError(f"level {request.level!r}: choose maps or heads")
-    if request.seed < 0 or request.workers < 0:
-        raise OptionError("neither seed nor workers can be negative")
+    check(request)
     heads = len(existing_heads(atlas))
     if request.sample < 0 or 0 < request.sample < heads:
         raise OptionError(
@@ -86,31 +71,30 @@ def take_sample(atlas: Atlas, of: str, level: str, sample: int, seed: int) -> Sa
     return Sample(index, space, space.apply(values))
 
 
-def _run(atlas: Atlas, of: str, name: str, request: Request, options: dict[str, Any]) -> None:
+def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None:
     method, seed = request.method, request.seed
-    everything = request.level == "maps" and not request.sample and isinstance(method, KMeans)
+    everything = request.level == "maps" and not request.sample and method.refines_over_all
     sample = take_sample(atlas, of, request.level, START if everything else request.sample, seed)
     method.check(len(sample.x))
     small = thin(sample.index, method.trial, seed)
     settled, stable, tried = method.settle(sample.x, sample.x[small], seed)
     fit, fitted = settled.fit(sample.x, seed)
-    if len(fit.centres) == 1:
+    if len(fit.centers) == 1:
         progress.say(f"{method.name} found a single cluster: there is nothing to compare it with")
-    results.begin(atlas, "cluster", name, options, source=("features", of))  # now that nothing is known to be in vain
-    _lay_out(atlas, of, name)
-    job = _publish(atlas, of, name, sample, fit, fitted, request)
+    _create_arrays(atlas, result, of)
+    job = _publish(atlas, result, of, sample, fit, fitted, request)
     count = len(sample.x)
     if everything and count < _maps(atlas, of):
         count = _maps(atlas, of)
         fit, fitted = _over_all(atlas, job, fit, sample.x, request)
-        job = _publish(atlas, of, name, sample, fit, fitted, request)
-    assign(atlas, job, request.workers, request.scheduler)
-    labels = atlas.read("labels", of=name)
-    tables = _write_tables(atlas, name, sample, fitted, stable, labels, seed)
+        job = _publish(atlas, result, of, sample, fit, fitted, request)
+    assign(result, job, request.workers, request.scheduler)
+    labels = result.atlas.read("labels", of=result.place.name)
+    files = [result.file(FIT), _write_quality(result, sample, fitted, stable, labels, seed)]
     if method.parameters[method.parameter] == "auto":
-        tables += _write_choices(atlas, name, settled, tried)
-    facts = _facts(request, settled, count, labels, stable, stable.of_clusters(fitted[small]))
-    results.finish(atlas, "cluster", name, facts, [fit_file(name), *tables])
+        files.append(_write_choices(result, settled, tried))
+    each = stable.of_clusters(fitted[small], len(fit.centers))
+    result.finish(_facts(request, settled, count, labels, stable, each), files)
 
 
 def _maps(atlas: Atlas, of: str) -> int:
@@ -118,22 +102,23 @@ def _maps(atlas: Atlas, of: str) -> int:
 
 
 def _over_all(atlas: Atlas, job: Job, fit: Fit, x: Floats, request: Request) -> tuple[Fit, Labels]:
-    """Lloyd's algorithm over all maps from the centres of the sample; numbered by size in the sample again."""
-    moved = of_centres(lloyd(atlas, job, fit.centres, request.workers, request.scheduler))
+    """Lloyd's algorithm over all maps from the centers of the sample; numbered by size in the sample again."""
+    moved = of_centers(lloyd(atlas, job, fit.centers, request.workers, request.scheduler))
     old = moved.label(x)[0]
     labels = by_size(old, x)
-    first = [np.flatnonzero(labels == cluster)[0] for cluster in range(int(labels.max()) + 1)]
-    return of_centres(moved.centres[old[first]]), labels
+    return of_centers(moved.centers[old_numbers(old, labels)]), labels
 
 
-def _lay_out(atlas: Atlas, of: str, name: str) -> None:
+def _create_arrays(atlas: Atlas, result: engine.Result, of: str) -> None:
     array = atlas.array("features", of)
     sizes = dict(zip(("example", "layer", "head"), array.shape[:3], strict=True))
-    for one in ("labels", "distance"):
-        atlas.create_array(one, sizes, block_size(array), {}, of=name)
+    for name in ("labels", "distance"):
+        result.create_array(name, sizes, block_size(array))
 
 
-def _publish(atlas: Atlas, of: str, name: str, sample: Sample, fit: Fit, fitted: Labels, request: Request) -> Job:
+def _publish(
+    atlas: Atlas, result: engine.Result, of: str, sample: Sample, fit: Fit, fitted: Labels, request: Request
+) -> Job:
     """Write the fit where workers find it."""
     known: dict[str, NDArray[Any]] = {}
     if request.level == "heads":
@@ -141,29 +126,27 @@ def _publish(atlas: Atlas, of: str, name: str, sample: Sample, fit: Fit, fitted:
         known = {"heads": np.full(shape, schema.MISSING, np.int32), "distance": np.full(shape, np.nan, np.float32)}
         known["heads"][tuple(sample.index[:, 1:].T)] = fitted
         known["distance"][tuple(sample.index[:, 1:].T)] = fit.distance(sample.x, fitted)
-    elif request.method.name == HDBSCAN.name:
+    elif request.method.keeps_fitted_labels:
         known = {"index": sample.index, "labels": fitted}
-    atlas.files.write(fit_file(name), to_bytes(sample.space, fit, **known))
-    return Job(atlas.files.absolute, of, name, str(atlas.files.digest(fit_file(name))))
+    path = result.write_file(FIT, to_bytes(request.method.name, sample.space, fit, **known))
+    return Job(result.place, of, str(atlas.files.digest(path)))
 
 
-def _write_tables(
-    atlas: Atlas, name: str, sample: Sample, fitted: Labels, stable: Stability, labels: Labels, seed: int
-) -> list[str]:
+def _write_quality(
+    result: engine.Result, sample: Sample, fitted: Labels, stable: Stability, labels: Labels, seed: int
+) -> str:
     part = thin(sample.index, quality.MAPS, seed)
-    found = quality.table(sample.x[part], fitted[part], sample.index[part, 0], stable, labels, seed)
-    atlas.write_table("quality", found, of=name)
-    return [schema.table("quality").path(name)]
+    measures = quality.table(sample.x[part], fitted[part], sample.index[part, 0], stable, labels, seed)
+    return result.write_table("quality", measures)
 
 
-def _write_choices(atlas: Atlas, name: str, settled: Method, tried: list[tuple[float, float]]) -> list[str]:
+def _write_choices(result: engine.Result, settled: Method, tried: list[tuple[float, float]]) -> str:
     chosen = settled.parameters[settled.parameter]
     rows = [
         {"parameter": settled.parameter, "value": value, "stability": stability, "chosen": value == chosen}
         for value, stability in tried
     ]
-    atlas.write_table("choices", pa.Table.from_pylist(rows), of=name)
-    return [schema.table("choices").path(name)]
+    return result.write_table("choices", pa.Table.from_pylist(rows))
 
 
 def _facts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from headatlas.atlas import results, schema
+from headatlas.atlas import schema
 from headatlas.atlas.store import Atlas
 from headatlas.progress import many, percent
 from headatlas.stages.correlate.heads import ONE_JOB
@@ -23,7 +23,7 @@ def summary(atlas: Atlas, of: str | None = None) -> str:
     """Each cluster with its home and evidence, the largest first, and how far clusters follow heads and data."""
     if of is None and atlas.latest("cluster") in atlas.results("correlate"):
         of = atlas.latest("cluster")  # what `clusters` describes by default
-    of = results.needed(atlas, "correlate", of)
+    of = atlas.needed("correlate", of)
     rows: list[Row] = atlas.table("clusters", of).to_pylist()
     known = [row for row in rows if row["cluster"] != schema.NOISE]
     profiles: list[Row] = atlas.table("profiles", of).to_pylist()

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from headatlas import wording
 from headatlas.atlas import schema, summaries
+from headatlas.statistics import statistic
 from headatlas.web.api import encoding
 from headatlas.web.api.errors import Problem
 from headatlas.web.api.payloads_clusters import (
@@ -116,7 +116,7 @@ def _cluster(one: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterR
 
 def _rows(view: View, table: str, name: str) -> list[Row]:
     """A table of a clustering; none if it is not there yet."""
-    if not view.atlas.files.exists(schema.table(table).path(name)):
+    if not view.atlas.has_table(table, name):
         return []
     found: list[Row] = view.atlas.table(table, name).to_pylist()
     return found
@@ -179,7 +179,7 @@ def _evidence(rows: Iterable[Row]) -> list[Evidence]:
     found = []
     for row in rows:
         name = row["statistic"]
-        said = {"plain": wording.statistic(name), "unit": wording.unit(name)}
+        said = {"plain": statistic(name).label, "unit": statistic(name).unit}
         found.append(Evidence(**_known(row | said, Evidence)))
     return sorted(found, key=lambda one: -abs(one.delta or 0))
 
