@@ -66,7 +66,7 @@ def write_atlas(path, maps):
         kinds = (dice.random((*shape, 1)) > likes).sum(-1).clip(0, PATTERNS - 1)
         noise = dice.standard_normal((*shape, WIDTH), np.float32) * 0.6
         atlas.write_blocks("features", start, (centres[kinds] + noise).astype(np.float16), of="mixture")
-    results.finish(atlas, "features", "mixture", {"line": "64 numbers a map"})
+    results.finish(atlas, "features", "mixture", {"width": 64})
     write_rest(atlas, examples, dice)
     return examples * LAYERS * HEADS
 

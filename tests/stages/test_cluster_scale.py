@@ -53,7 +53,7 @@ def real(tmp_path_factory):
     results.begin(atlas, "features", "root", {})
     atlas.create_array("features", sizes, block_size(array), {}, of="root")
     atlas.write_blocks("features", 0, (flat @ axes).reshape(40, 6, 12, 48).astype(np.float16), of="root")
-    results.finish(atlas, "features", "root", {"line": "48 numbers a map"})
+    results.finish(atlas, "features", "root", {"width": 48})
     return atlas
 
 

@@ -74,7 +74,7 @@ def planted(path, patterns, *, width=6, block=16, noise=0.3, seed=0, columns=Non
     results.begin(atlas, "features", "planted", {"encoder": "planted"})
     atlas.create_array("features", sizes, block, {}, of="planted")
     atlas.write_blocks("features", 0, features.astype(np.float16), of="planted")
-    results.finish(atlas, "features", "planted", {"width": width, "line": f"{width} numbers a map"})
+    results.finish(atlas, "features", "planted", {"width": width})
     return atlas
 
 

@@ -72,7 +72,7 @@ def test_run_prints_the_summary_and_nothing_else_on_stdout(chain):
     path, code, out, err = chain
     assert code == 0
     assert re.match(r"kmeans: \d+ clusters of 1,152 maps, 72 heads on 16 examples\n", out)
-    assert "lives in" in out and "evidence" in out and "All together" in out
+    assert "where " in out and "evidence" in out and "All together" in out
     assert out.rstrip().endswith(f"Next: headatlas serve {path} · headatlas table {path} clusters")
     assert not BAR.search(out)
     assert all(stage in err for stage in ("collecting", "encoding maps", "trying stability", "labelling", "correlate"))
@@ -125,7 +125,7 @@ def test_info_tells_of_every_stage(chain):
 
 def test_features_of_several_encoders_and_one_of_our_own(atlas):
     for encoder in ("pooled", "stats"):
-        assert re.search(rf"{encoder} +\d+ numbers a map", done("features", atlas, "--encoder", encoder))
+        assert re.search(rf"{encoder} +\d+ numbers per map", done("features", atlas, "--encoder", encoder))
     assert "Next: headatlas features x.atlas --encoder mine.safetensors" in done(
         "encoder", "train", atlas, "-o", "mine.safetensors", "--steps", 3
     )

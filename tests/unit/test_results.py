@@ -21,7 +21,7 @@ def cluster(atlas, name, k, source="planted"):
     sizes = {"example": 20, "layer": 2, "head": 3}
     atlas.create_array("labels", sizes, 16, {}, of=name)
     files = atlas.write_blocks("labels", 0, np.full((20, 2, 3), k, np.int32), of=name)
-    results.finish(atlas, "cluster", name, {"line": f"{k} clusters"}, files)
+    results.finish(atlas, "cluster", name, {"clusters": [{}] * k}, files)
     return True
 
 
@@ -32,7 +32,7 @@ def test_a_result_is_made_once_and_the_latest_is_taken(atlas):
     assert again.latest("cluster") == "b" and list(again.results("cluster")) == ["a", "b"]
     assert (again.read("labels") == 4).all() and (again.read("labels", of="a") == 3).all()
     assert again.done == ["collect", "features", "cluster"]
-    assert "b            4 clusters  (of planted)" in str(again)
+    assert "b            4 clusters, stability –  (of planted)" in str(again)
 
 
 def test_a_result_that_is_asked_for_again_becomes_the_latest(atlas):
@@ -46,7 +46,7 @@ def test_results_finished_by_two_handles_at_once_are_both_kept(atlas):
     other = ha.open(atlas.files.url)
     assert results.begin(atlas, "cluster", "a", {"k": 3}, source=("features", "planted")) is None
     assert cluster(other, "b", 4)
-    results.finish(atlas, "cluster", "a", {"line": ""})
+    results.finish(atlas, "cluster", "a", {"clusters": []})
     assert set(ha.open(atlas.files.url).results("cluster")) == {"a", "b"}
 
 
@@ -61,7 +61,7 @@ def test_asking_whether_a_result_is_finished_changes_nothing(atlas):
 def test_other_options_replace_a_result_and_delete_what_was_made_from_it(atlas, capfd):
     cluster(atlas, "a", 3)
     results.begin(atlas, "correlate", "a", {}, source=("cluster", "a"))
-    results.finish(atlas, "correlate", "a", {"line": ""})
+    results.finish(atlas, "correlate", "a", {"names": []})
     assert (atlas.read("labels") == 3).all()
     assert cluster(atlas, "a", 7)
     assert (atlas.read("labels") == 7).all()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.atlas import schema
-from headatlas.progress import many
+from headatlas.wording import many, result_line
 
 if TYPE_CHECKING:
     from headatlas.atlas.store import Atlas
@@ -54,7 +54,7 @@ def _results(atlas: Atlas, stage: str) -> list[str]:
     for name, result in atlas.results(stage).items():
         source = result["recipe"]["source"]
         lines.append(
-            f"              {name:12} {result['facts'].get('line', '')}" + (f"  (of {source[1]})" if source else "")
+            f"              {name:12} {result_line(stage, result['facts'])}" + (f"  (of {source[1]})" if source else "")
         )
     return lines
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from headatlas import __version__, progress
+from headatlas import __version__, progress, wording
 from headatlas.atlas import results
 from headatlas.atlas.store import Atlas
 from headatlas.errors import HeadatlasError, OptionError, StoreError
@@ -83,7 +83,7 @@ def _write(
     laid, sizes = _laid(view, live, target, counts[2])
     made += sizes
     shown, listed = _chosen(view, counts[1], [*whole, *laid])
-    note = f"This page holds full maps of {progress.many(len(whole), 'example')}; headatlas serve makes all of them."
+    note = f"This page holds full maps of {wording.many(len(whole), 'example')}; headatlas serve makes all of them."
     frozen = View(view.atlas, view.tag, False, note, True, tuple(whole), tuple(laid), frozenset(shown))
     items = [*_items(frozen), *_pages(frozen, listed)]
     with progress.bar("writing", len(items), "files") as advance:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import progress
+from headatlas import progress, wording
 from headatlas.errors import DataError, OptionError
 from headatlas.stages.cluster import auto
 from headatlas.stages.cluster.auto import Stability
@@ -69,7 +69,7 @@ class KMeans:
         if not isinstance(self.k, int) or self.k < 2:
             raise OptionError(f"k {self.k}: give a whole number of at least 2, or auto")
         if self.k > n:
-            raise OptionError(f"k {self.k}: there are only {progress.many(n, 'map')}. Choose a smaller k, or auto")
+            raise OptionError(f"k {self.k}: there are only {wording.many(n, 'map')}. Choose a smaller k, or auto")
 
     def settle(
         self, x: Floats, small: Floats, seed: int, bar: bool = True
@@ -126,7 +126,7 @@ class DBSCAN:
             raise OptionError(f"min_samples {self.min_samples}: at least 1 is needed")
         if self.min_samples > n:
             raise OptionError(
-                f"min_samples {self.min_samples}: there are only {progress.many(n, 'map')}. Choose a smaller one"
+                f"min_samples {self.min_samples}: there are only {wording.many(n, 'map')}. Choose a smaller one"
             )
 
     def settle(

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-ONE_JOB = 0.75  # share of a head's maps in one cluster from which on it has one job
 RELATED = 5
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.errors import DataError
-from headatlas.progress import percent
+from headatlas.wording import percent
 
 FAINT = 0.01  # a pair below this share of even attention holds nothing together
 LITTLE = 0.02  # less attention between points than this makes P nearly empty

@@ -147,7 +147,6 @@ class ProjectionCard(Payload):
 
     name: str
     method: str
-    line: str
     trustworthiness: float | None
     continuity: float | None
     axes: list[str]
@@ -166,7 +165,6 @@ class ClusteringCard(Payload):
     noise: float
     stability: float | None
     correlated: bool
-    line: str
 
 
 class AtlasCard(Payload):

@@ -109,15 +109,15 @@ def _stage(view: View, stage: str) -> StageCard:
         stage=stage,
         done=stage in view.atlas.done,
         command=view.command(stage),
-        results=[_result(entry["name"], entry["recipe"], entry["facts"]) for entry in entries],
+        results=[_result(stage, entry["name"], entry["recipe"], entry["facts"]) for entry in entries],
     )
 
 
-def _result(name: str, recipe: dict[str, Any], facts: dict[str, Any]) -> ResultCard:
+def _result(stage: str, name: str, recipe: dict[str, Any], facts: dict[str, Any]) -> ResultCard:
     source = recipe.get("source")
     return ResultCard(
-        name=name, line=facts.get("line", ""), source=source[1] if source else None, options=recipe["options"],
-        version=recipe.get("version", ""),
+        name=name, line=wording.result_line(stage, facts), source=source[1] if source else None,
+        options=recipe["options"], version=recipe.get("version", ""),
     )  # fmt: skip
 
 
@@ -131,7 +131,6 @@ def _clustering(view: View, name: str) -> ClusteringCard:
         noise=facts.get("noise", 0.0),
         stability=known(facts.get("stability")),
         correlated=name in view.atlas.results("correlate"),
-        line=facts.get("line", ""),
     )
 
 

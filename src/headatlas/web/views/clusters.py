@@ -19,16 +19,21 @@ from headatlas.web.api.payloads_clusters import (
     Clusters,
     Evidence,
     Factor,
+    GoesWith,
+    HeadShare,
+    Jobs,
     Locality,
     Place,
     Profile,
     Profiles,
     Quality,
+    Reason,
     Related,
+    Thresholds,
 )
-from headatlas.web.views import columns
 from headatlas.web.views.columns import known
 from headatlas.web.views.site import View
+from headatlas.wording.thresholds import ANALYSIS
 
 Row = dict[str, Any]
 
@@ -44,8 +49,9 @@ def clusters(view: View, name: str) -> Clusters:
         clustering=name,
         labels=f"api/columns/cluster.{name}.bin",
         distance=f"api/columns/distance.{name}.bin",
-        sentence=summaries.sentence(view.atlas, name, found),
-        summary=_summary(view, name) if correlated else [],
+        sentence=f"{summaries.sentence(view.atlas, name, found)}.",
+        thresholds=_thresholds(view, name),
+        jobs=_jobs(view, name) if correlated else None,
         clusters=[_cluster(one, by_name.get(one.number, {}), shown) for one in found],
         exemplars=[
             Place(example=row["example"], layer=row["layer"], head=row["head"], distance=known(row["distance"]))
@@ -64,26 +70,33 @@ def _correlate(view: View, name: str) -> str:
     return f"{view.command('correlate')} --of {name}"
 
 
-def _summary(view: View, name: str) -> list[str]:
-    from headatlas.stages.correlate.summary import overall
+def _thresholds(view: View, name: str) -> Thresholds:
+    """Those the result was made with; before correlate, those it would be made with."""
+    used = view.atlas.results("correlate").get(name, {}).get("facts", {}).get("thresholds", ANALYSIS)
+    return Thresholds(**{field: used[field] for field in Thresholds.model_fields})
 
-    return [f"{label}: {text}" for label, text in overall(view.atlas, name)]
+
+def _jobs(view: View, name: str) -> Jobs:
+    one_job = view.atlas.table("profiles", name, columns=["one_job"])["one_job"].to_pylist()
+    return Jobs(heads=len(one_job), one_job=sum(one_job))
 
 
 def ranked(view: View, name: str) -> list[summaries.Cluster]:
     """The clusters, the largest first and noise last."""
     if name in view.atlas.results("correlate"):
         return summaries.correlated(view.atlas, name)[1]
-    facts, called = view.atlas.results("cluster")[name]["facts"], columns.names(view, name)
-    found = [
-        summaries.Cluster(one["cluster"], called[one["cluster"]], one["maps"], one["share"], one["stability"], "", "")
-        for one in facts["clusters"]
+    facts = view.atlas.results("cluster")[name]["facts"]
+    clusters = [
+        summaries.Cluster(
+            row["cluster"], wording.cluster_name(row["cluster"], None), row["maps"], row["share"], row["stability"]
+        )
+        for row in facts["clusters"]
     ]
-    total = sum(one.maps for one in found) / max(1e-12, 1 - facts["noise"])
+    total = sum(cluster.maps for cluster in clusters) / max(1e-12, 1 - facts["noise"])
     if facts["noise"]:
-        maps = round(total * facts["noise"]) if found else _maps(view)
-        found.append(summaries.Cluster(schema.NOISE, "noise", maps, facts["noise"], None, "", ""))
-    return sorted(found, key=lambda one: (one.number < 0, -one.maps, one.number))
+        maps = round(total * facts["noise"]) if clusters else _maps(view)
+        clusters.append(summaries.Cluster(schema.NOISE, wording.NOISE, maps, facts["noise"], None))
+    return sorted(clusters, key=lambda cluster: (cluster.number < 0, -cluster.maps, cluster.number))
 
 
 def _maps(view: View) -> int:
@@ -96,19 +109,24 @@ def _cluster(one: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterR
         own = (one.number, kind)
         return [place for place, row in enumerate(exemplars) if (row["cluster"], row["kind"]) == own]
 
+    association = row.get("association")
     return ClusterRow(
         cluster=one.number,
         name=one.name,
-        evidence=row.get("evidence") or "",
+        phrases=row.get("phrases"),
+        ordinal=row.get("ordinal", 1),
         maps=one.maps,
         share=one.share,
         stability=known(one.stability),
         layers=one.layers,
-        heads=one.heads,
-        n_heads=row.get("n_heads"),
+        heads=[HeadShare(**head) for head in one.heads],
+        mostly=row.get("mostly"),
         head_entropy=known(row.get("head_entropy")),
         examples=row.get("examples"),
-        association=row.get("association"),
+        reasons=[Reason(**reason, plain=wording.statistic(reason["statistic"])) for reason in row.get("reasons", [])],
+        named=row.get("named", False),
+        statistics=row.get("statistics", 0),
+        association=GoesWith(**association) if association else None,
         typical=places("typical"),
         unlike=places("unlike"),
     )
@@ -191,10 +209,9 @@ def profiles(view: View, name: str) -> Profiles:
     for row in sorted(_rows(view, "related", name), key=lambda row: row["rank"]):
         other = Related(layer=row["other_layer"], head=row["other_head"], similarity=known(row["similarity"]))
         related.setdefault((row["layer"], row["head"]), []).append(other)
-    table = view.atlas.table("profiles", name)
-    shares = [column for column in table.column_names if column.startswith("share:")]
+    rows = view.atlas.table("profiles", name).to_pylist()
     return Profiles(
-        clusters=[int(column.removeprefix("share:")) for column in shares],
+        clusters=[part["cluster"] for part in rows[0]["shares"]] if rows else [],
         heads=[
             Profile(
                 layer=row["layer"],
@@ -203,10 +220,10 @@ def profiles(view: View, name: str) -> Profiles:
                 main_cluster=row["main_cluster"],
                 main_share=known(row["main_share"]),
                 entropy=known(row["entropy"]),
-                one_job=bool(row["one_job"]),
-                shares=[row[column] or 0.0 for column in shares],
+                one_job=row["one_job"],
+                shares=[part["share"] for part in row["shares"]],
                 related=related.get((row["layer"], row["head"]), []),
             )
-            for row in table.to_pylist()
+            for row in rows
         ],
     )

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from headatlas import wording
 from headatlas.atlas.blocks import read_blocks
-from headatlas.progress import percent
 from headatlas.web.api import encoding
 from headatlas.web.api.errors import Problem
 from headatlas.web.api.payloads import ColumnCard, Frame, ProjectionCard
@@ -20,7 +19,6 @@ from headatlas.web.views import example_table
 from headatlas.web.views.site import View
 
 SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
-CALLED = {"pca": "PCA", "umap": "UMAP", "tsne": "t-SNE"}
 
 
 @dataclass(frozen=True)
@@ -79,9 +77,10 @@ def _columns(view: View) -> list[Column]:
 def names(view: View, clustering: str) -> list[str]:
     """Names of the clusters of a clustering by their number; plain numbers until they are correlated."""
     clusters = view.atlas.results("cluster")[clustering]["facts"].get("clusters", [])
-    known = view.atlas.results("correlate").get(clustering, {}).get("facts", {}).get("names", {})
+    facts = view.atlas.results("correlate").get(clustering, {}).get("facts", {})
+    called = {one["cluster"]: wording.cluster_name(**one) for one in facts.get("names", [])}
     count = 1 + max((int(one["cluster"]) for one in clusters), default=-1)
-    return [known.get(str(number), f"cluster {number}") for number in range(count)]
+    return [called.get(number, wording.cluster_name(number, None)) for number in range(count)]
 
 
 def _labels(view: View, name: str) -> Column:
@@ -195,12 +194,12 @@ def _frame(view: View, name: str) -> Frame:
 def _projection(view: View, name: str, facts: dict[str, Any]) -> ProjectionCard:
     frame = view.once(("frame", name), lambda: _frame(view, name))
     method = str(facts.get("method", name))
-    axes = [f"{CALLED.get(method, method)} {number}" for number in (1, 2)]
+    axes = [f"{wording.method_name(method)} {number}" for number in (1, 2)]
     if "variance" in facts:
         named = zip(("first", "second"), facts["variance"], strict=True)
-        axes = [f"{number} component ({percent(share)} of variance)" for number, share in named]
+        axes = [f"{number} component ({wording.percent(share)} of variance)" for number, share in named]
     return ProjectionCard(
-        name=name, method=method, line=facts.get("line", ""), trustworthiness=known(facts.get("trustworthiness")),
+        name=name, method=method, trustworthiness=known(facts.get("trustworthiness")),
         continuity=known(facts.get("continuity")), axes=axes, frame=frame, path=f"api/projections/{name}.bin",
         trust=f"api/projections/{name}/trust.bin",
     )  # fmt: skip

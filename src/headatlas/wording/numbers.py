@@ -1,0 +1,188 @@
+"""Numbers for people, by one set of rules; the page has the same in frontend/src/lib/wording/numbers.ts.
+
+>>> amount(0.0314), percent(0.934), ratio(0.885), probability(0.0131), many(1204, "map")
+('0.031', '93%', '0.89', '0.013', '1,204 maps')
+
+- Nothing looks like 0 or 1 that is not: such values are written with `<` or `>`.
+- What is unknown (None, NaN, infinite) is "–".
+- The minus sign is "−"; there is no minus zero.
+- Halves are rounded away from zero.
+- From 1,000 on, digits are grouped by commas.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+
+UNKNOWN = "–"
+MINUS = "−"
+HUGE = 1e15  # from here on digits would say more than a number knows
+
+
+def _known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _fixed(value: float, digits: int) -> str:
+    """A number with so many digits after the point."""
+    step = Decimal(1).scaleb(-digits)
+    text = f"{Decimal(float(value)).quantize(step, ROUND_HALF_UP):,}"
+    return text.replace("-", MINUS)
+
+
+def _scientific(value: float) -> str:
+    """A number as two digits and a power of ten."""
+    exact = Decimal(abs(float(value)))
+    power = exact.adjusted()
+    digits = exact.scaleb(-power).quantize(Decimal("0.1"), ROUND_HALF_UP)
+    if digits == 10:
+        digits, power = Decimal("1.0"), power + 1
+    return f"{MINUS if value < 0 else ''}{digits}e{power}"
+
+
+def _bound(value: float, sign: str, limit: str) -> str:
+    """`<0.001`, or `>−0.001` for a negative value."""
+    return f"{sign}{limit}" if value > 0 else f"{'<' if sign == '>' else '>'}{MINUS}{limit}"
+
+
+def count(value: int) -> str:
+    """A whole number.
+
+    >>> count(1204), count(-3)
+    ('1,204', '−3')
+    """
+    return f"{value:,}".replace("-", MINUS)
+
+
+def many(value: int, what: str) -> str:
+    """A number of things.
+
+    >>> many(1, "text"), many(1204, "text")
+    ('1 text', '1,204 texts')
+    """
+    return f"{count(value)} {what}" + "s" * (value != 1)
+
+
+def percent(share: float | None) -> str:
+    """A share in whole percent; 0% and 100% only if it is.
+
+    >>> percent(0.934), percent(0.9996), percent(0.00021), percent(1)
+    ('93%', '>99%', '<1%', '100%')
+    """
+    if share is None or not _known(share):
+        return UNKNOWN
+    if 0 < abs(share) < 0.005:
+        return _bound(share, "<", "1%")
+    if 0.995 <= abs(share) < 1:
+        return _bound(share, ">", "99%")
+    return f"{_fixed(100 * share, 0)}%" if share else "0%"
+
+
+def amount(value: float | None) -> str:
+    """Any quantity in two significant digits, or in whole numbers from 100 on; 0 and 1 only if it is.
+
+    >>> amount(0.934), amount(-39.87), amount(0.0031), amount(0.9996), amount(1234.5), amount(2), amount(1)
+    ('0.93', '−40', '0.0031', '>0.99', '1,235', '2.0', '1')
+    """
+    if value is None or not _known(value):
+        return UNKNOWN
+    size = abs(value)
+    if size in (0, 1):
+        return _fixed(value, 0) if value else "0"
+    if size < 0.001:
+        return _bound(value, "<", "0.001")
+    if 0.995 <= size < 1:
+        return _bound(value, ">", "0.99")
+    if size >= HUGE:
+        return _scientific(value)
+    limits = (9.95, 0.995, 0.0995, 0.00995)
+    return _fixed(value, sum(1 for limit in limits if size < limit))
+
+
+def ratio(value: float | None) -> str:
+    """A measure between −1 and 1 with two decimals; 0.00 and 1.00 only if it is.
+
+    >>> ratio(0.885), ratio(0.998), ratio(1.0), ratio(0.002), ratio(-0.05)
+    ('0.89', '>0.99', '1.00', '<0.01', '−0.05')
+    """
+    if value is None or not _known(value):
+        return UNKNOWN
+    if 0 < abs(value) < 0.005:
+        return _bound(value, "<", "0.01")
+    if 0.995 <= abs(value) < 1:
+        return _bound(value, ">", "0.99")
+    return _fixed(value, 2) if value else "0.00"
+
+
+def signed(value: float | None) -> str:
+    """An amount with its sign.
+
+    >>> signed(2.31), signed(-0.5), signed(0)
+    ('+2.3', '−0.50', '0')
+    """
+    return f"+{amount(value)}" if value is not None and value > 0 and _known(value) else amount(value)
+
+
+def probability(p: float | None) -> str:
+    """A p-value: two decimals, three below 0.1; never 0, and 1 only if it is.
+
+    >>> probability(0.17), probability(0.0131), probability(0.0002), probability(1)
+    ('0.17', '0.013', '<0.001', '1')
+    """
+    if p is None or not _known(p):
+        return UNKNOWN
+    sign, text = _probability(p)
+    return text if sign == "=" else f"{sign}{text}"
+
+
+def p_value(p: float | None, symbol: str = "p") -> str:
+    """A p-value in a sentence.
+
+    >>> p_value(0.0131), p_value(0.0002, "q")
+    ('p = 0.013', 'q < 0.001')
+    """
+    sign, text = ("=", UNKNOWN) if p is None or not _known(p) else _probability(p)
+    return f"{symbol} {sign} {text}"
+
+
+def _probability(p: float) -> tuple[str, str]:
+    if p < 0.001:
+        return "<", "0.001"
+    if 0.995 <= p < 1:
+        return ">", "0.99"
+    return "=", "1" if p >= 1 else _fixed(p, 2 if p >= 0.0995 else 3)
+
+
+def interval(
+    value: float | None, low: float | None, high: float | None, form: Callable[[float | None], str] = ratio
+) -> str:
+    """A number with its interval, if that is known.
+
+    >>> interval(0.93, 0.9, 0.954), interval(12, None, None, amount)
+    ('0.93 [0.90, 0.95]', '12')
+    """
+    if low is None or high is None or not (_known(low) and _known(high)):
+        return form(value)
+    return f"{form(value)} [{form(low)}, {form(high)}]"
+
+
+def listing(parts: Sequence[str]) -> str:
+    """A list as a sentence has it.
+
+    >>> listing(["L0·H1"]), listing(["L0·H1", "L0·H2"]), listing(["L0·H1", "L0·H2", "3 more"])
+    ('L0·H1', 'L0·H1 and L0·H2', 'L0·H1, L0·H2, and 3 more')
+    """
+    if len(parts) < 3:
+        return " and ".join(parts)
+    return f"{', '.join(parts[:-1])}, and {parts[-1]}"
+
+
+def capital(text: str) -> str:
+    """A text as a sentence begins.
+
+    >>> capital("previous token"), capital("")
+    ('Previous token', '')
+    """
+    return text[:1].upper() + text[1:]
