@@ -115,7 +115,7 @@ def test_tables_of_a_result_as_text_and_csv(chain):
 def test_info_tells_of_every_stage(chain):
     path = chain[0]
     text = done("info", path)
-    assert text.count("✓ complete") == 5 and "pca, trustworthiness" in text
+    assert text.count("✓ complete") == 5 and "PCA, trustworthiness" in text
     assert re.search(r"kmeans +\d+ clusters, stability [\d.]+ +\(of attention-ssl\)", text)
     facts = json.loads(done("info", path, "--json"))
     assert facts["arrays"]["labels"] == {"shape": [16, 6, 12], "dtype": "int32"}
@@ -155,7 +155,7 @@ def test_clusterings_of_maps_and_heads_and_a_sweep(atlas):
 
 
 def test_every_figure_in_light_and_dark(atlas):
-    assert re.search(r"pca +pca, trustworthiness [\d.]+", done("project", atlas))
+    assert re.search(r"pca +PCA, trustworthiness [\d.]+", done("project", atlas))
     for number, kind in enumerate(("heads", "clusters", "layers", "projection", "quality")):
         endings = ("png", "svg") if number % 2 else ("svg", "png")
         for dark, ending in enumerate(endings):
