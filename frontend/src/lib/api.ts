@@ -32,7 +32,7 @@ export type Progress = Schemas["Progress"];
 type Failure = Schemas["Failure"];
 
 /** What went wrong, and what to do next. */
-export class Failed extends Error {
+export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
@@ -75,11 +75,11 @@ async function ask(path: string, options?: RequestInit): Promise<Response> {
     answer = await fetch(path, options);
   } catch (error) {
     if (options?.signal?.aborted) throw error;
-    throw new Failed(0, "The server does not answer.", "Start it again: headatlas serve x.atlas");
+    throw new ApiError(0, "The server does not answer.", "Start it again: headatlas serve x.atlas");
   }
   if (answer.ok) return answer;
   const said = (await answer.json().catch(() => null)) as Failure | null;
-  throw new Failed(answer.status, said?.error?.message ?? `${path}: ${answer.statusText}`, said?.error?.next ?? "");
+  throw new ApiError(answer.status, said?.error?.message ?? `${path}: ${answer.statusText}`, said?.error?.next ?? "");
 }
 
 const json = <T>(path: string) =>
@@ -106,7 +106,7 @@ export async function fullMap(path: string, signal: AbortSignal): Promise<Uint16
 }
 
 /** Head t-SNE of a text; given up when the reader moves on. */
-export async function layouts(path: string, signal: AbortSignal): Promise<Tsne> {
+export async function fetchLayouts(path: string, signal: AbortSignal): Promise<Tsne> {
   const there = kept.get(path);
   if (there) return there.answer as Promise<Tsne>;
   const text = await (await ask(path, { signal })).text();
@@ -116,11 +116,11 @@ export async function layouts(path: string, signal: AbortSignal): Promise<Tsne> 
 }
 
 /** How far the layouts at a path are; asking begins nothing. */
-export const layoutsDone = async (path: string, signal: AbortSignal) =>
+export const fetchProgress = async (path: string, signal: AbortSignal) =>
   (await (await ask(path.replace(/\.json$/, "/progress.json"), { signal })).json()) as Progress;
 
 /** All maps of a text of one's own. */
-export async function attempt(body: Attempt, signal: AbortSignal): Promise<Example> {
+export async function tryText(body: Attempt, signal: AbortSignal): Promise<Example> {
   const headers = { "content-type": "application/json" };
   const answer = await ask("api/try.json", { method: "POST", headers, body: JSON.stringify(body), signal });
   return (await answer.json()) as Example;

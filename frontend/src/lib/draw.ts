@@ -5,7 +5,7 @@ import type { Theme } from "./theme.svelte";
 const tables = new Map<Theme, Uint8Array>();
 
 /** 256 colours of maps. */
-export function mapColours(theme: Theme): Uint8Array {
+export function mapColors(theme: Theme): Uint8Array {
   if (!tables.has(theme)) tables.set(theme, ramp("maps", theme));
   return tables.get(theme)!;
 }
@@ -25,13 +25,13 @@ export function mapPixels(
   top?: number,
 ): ImageData {
   const picture = new ImageData(columns, rows);
-  const colours = mapColours(theme);
+  const colors = mapColors(theme);
   const scale = 255 / (top ?? (largest(values) || 1));
   for (let i = 0; i < rows * columns; i++) {
     const at = 3 * Math.min(255, Math.round(values[i] * scale));
-    picture.data[4 * i] = colours[at];
-    picture.data[4 * i + 1] = colours[at + 1];
-    picture.data[4 * i + 2] = colours[at + 2];
+    picture.data[4 * i] = colors[at];
+    picture.data[4 * i + 1] = colors[at + 1];
+    picture.data[4 * i + 2] = colors[at + 2];
     picture.data[4 * i + 3] = 255;
   }
   return picture;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { asCsv } from "./figure";
-import { CATEGORIES, categoryColour, categoryMark, ramp, readable, scaleColour } from "./palette";
+import { asCsv } from "./export";
+import { CATEGORIES, categoryColor, categoryMark, ramp, textColorOn, scaleColor } from "./palette";
 import { matches } from "./search";
 import { commandsFor } from "./stages";
-import { amount, interval, list, many, percent, probability } from "./words";
+import { amount, interval, joinList, plural, percent, pValue } from "./format";
 
 test("shares are never whole unless they are", () => {
   expect(percent(0.9996)).toContain(">");
@@ -25,10 +25,10 @@ test("numbers have no more digits than are known", () => {
   expect(amount(0.00007)).toContain("<");
   expect(interval(0.5, 0.4, 0.6)).toBe("0.50 [0.40, 0.60]");
   expect(interval(0.5, null, null)).toBe("0.50");
-  expect(probability(1e-9)).toContain("0.001");
-  expect(many(1, "map")).toBe("1 map");
-  expect(many(1204, "map")).toBe("1,204 maps");
-  expect(list(["a", "b", "c"])).toBe("a, b and c");
+  expect(pValue(1e-9)).toContain("0.001");
+  expect(plural(1, "map")).toBe("1 map");
+  expect(plural(1204, "map")).toBe("1,204 maps");
+  expect(joinList(["a", "b", "c"])).toBe("a, b and c");
 });
 
 test("a table becomes comma-separated values that a spreadsheet reads back", () => {
@@ -50,18 +50,18 @@ test("examples are found by id first, then by text, each once", () => {
 });
 
 test("categories keep their colour, and further tens their second mark", () => {
-  expect(categoryColour(3, "light")).toBe(CATEGORIES[3]);
-  expect(categoryColour(13, "dark")).toBe(CATEGORIES[3]);
+  expect(categoryColor(3, "light")).toBe(CATEGORIES[3]);
+  expect(categoryColor(13, "dark")).toBe(CATEGORIES[3]);
   expect([3, 13, 23, 33, 43].map(categoryMark)).toEqual([0, 1, 2, 3, 3]);
-  expect(categoryColour(-1, "light")).not.toBe(categoryColour(9, "light"));
+  expect(categoryColor(-1, "light")).not.toBe(categoryColor(9, "light"));
 });
 
 test("scales run from their first stop to their last, and words on them can be read", () => {
   for (const theme of ["light", "dark"] as const) {
-    const colours = ramp("amounts", theme);
-    expect(colours.length).toBe(768);
-    expect(scaleColour("amounts", theme, 0)).not.toBe(scaleColour("amounts", theme, 1));
-    expect(readable("amounts", theme, 0)).not.toBe(readable("amounts", theme, 1));
+    const colors = ramp("amounts", theme);
+    expect(colors.length).toBe(768);
+    expect(scaleColor("amounts", theme, 0)).not.toBe(scaleColor("amounts", theme, 1));
+    expect(textColorOn("amounts", theme, 0)).not.toBe(textColorOn("amounts", theme, 1));
   }
 });
 

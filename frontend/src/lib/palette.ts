@@ -15,7 +15,7 @@ export const CATEGORIES = [
   "#8C5B44",
   "#A22B58",
 ];
-export const NOISE_GREY: Record<Theme, string> = { light: "#b4bac4", dark: "#6b7280" };
+export const NOISE_GRAY: Record<Theme, string> = { light: "#b4bac4", dark: "#6b7280" };
 const STEPS = ["#a9d9c4", "#62b4b7", "#358bab", "#2a5f98", "#263a78"];
 export const SCALES = {
   amounts: { light: ["#f3f6f2", ...STEPS, "#191241"], dark: ["#1d2230", ...[...STEPS].reverse(), "#f3f7df"] },
@@ -31,8 +31,8 @@ export const MARKS = 4; // disc, ring, triangle, cross: the second mark of every
 export const rgb = (hex: string): Rgb => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)) as Rgb;
 
 /** The colour of a cluster or another category; what is below 0 is noise. */
-export const categoryColour = (number: number, theme: Theme) =>
-  number < 0 ? NOISE_GREY[theme] : CATEGORIES[number % CATEGORIES.length];
+export const categoryColor = (number: number, theme: Theme) =>
+  number < 0 ? NOISE_GRAY[theme] : CATEGORIES[number % CATEGORIES.length];
 
 /** Which second mark a category carries. */
 export const categoryMark = (number: number) =>
@@ -53,17 +53,17 @@ export function ramp(scale: Scale, theme: Theme): Uint8Array {
 const ramps = new Map<string, Uint8Array>();
 
 /** The colour at `share` (0 to 1) of a scale. */
-export function scaleColour(scale: Scale, theme: Theme, share: number): string {
+export function scaleColor(scale: Scale, theme: Theme, share: number): string {
   const key = scale + theme;
   if (!ramps.has(key)) ramps.set(key, ramp(scale, theme));
-  const colours = ramps.get(key)!;
+  const colors = ramps.get(key)!;
   const at = 3 * Math.round(255 * Math.min(1, Math.max(0, share)));
-  return `rgb(${colours[at]} ${colours[at + 1]} ${colours[at + 2]})`;
+  return `rgb(${colors[at]} ${colors[at + 1]} ${colors[at + 2]})`;
 }
 
 /** Black or white, whichever is read better on a colour of a scale. */
-export function readable(scale: Scale, theme: Theme, share: number): string {
-  const [r, g, b] = scaleColour(scale, theme, share)
+export function textColorOn(scale: Scale, theme: Theme, share: number): string {
+  const [r, g, b] = scaleColor(scale, theme, share)
     .match(/\d+/g)!
     .map((part) => {
       const value = Number(part) / 255;

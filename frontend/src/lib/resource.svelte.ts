@@ -1,16 +1,16 @@
 // Something that is asked for, and asked for anew when what it depends on changes. Call it while a component begins.
-import { Failed } from "./api";
+import { ApiError } from "./api";
 
 export interface Resource<T> {
   readonly value: T | undefined;
-  readonly error: Failed | undefined;
+  readonly error: ApiError | undefined;
   readonly loading: boolean;
 }
 
 /** `load` is given a signal that fires when the answer is no longer wanted; null asks for nothing. */
 export function resource<T>(load: (signal: AbortSignal) => Promise<T> | null): Resource<T> {
   let value = $state.raw<T>();
-  let error = $state.raw<Failed>();
+  let error = $state.raw<ApiError>();
   let loading = $state(true);
   $effect(() => {
     const stop = new AbortController();
@@ -28,7 +28,7 @@ export function resource<T>(load: (signal: AbortSignal) => Promise<T> | null): R
         if (stop.signal.aborted) return;
         value = undefined;
         loading = false;
-        error = problem instanceof Failed ? problem : new Failed(0, String(problem?.message ?? problem));
+        error = problem instanceof ApiError ? problem : new ApiError(0, String(problem?.message ?? problem));
       },
     );
     return () => stop.abort();

@@ -14,7 +14,7 @@ function chosen(): Theme | null {
 }
 
 class Look {
-  now = $state<Theme>(chosen() ?? (dark.matches ? "dark" : "light"));
+  current = $state<Theme>(chosen() ?? (dark.matches ? "dark" : "light"));
 
   constructor() {
     this.show();
@@ -24,7 +24,7 @@ class Look {
   }
 
   set(theme: Theme, remember = true) {
-    this.now = theme;
+    this.current = theme;
     this.show();
     try {
       if (remember) localStorage.setItem(KEY, theme);
@@ -34,12 +34,12 @@ class Look {
   }
 
   toggle() {
-    this.set(this.now === "dark" ? "light" : "dark");
+    this.set(this.current === "dark" ? "light" : "dark");
   }
 
   private show() {
-    document.documentElement.dataset.theme = this.now;
+    document.documentElement.dataset.theme = this.current;
   }
 }
 
-export const look = new Look();
+export const theme = new Look();

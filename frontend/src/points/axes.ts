@@ -31,7 +31,7 @@ export function quantileAxis(values: ArrayLike<number>, k = 100): Axis {
 }
 
 /** The same of `total` values of which the one of each rank is known. */
-export function rankedAxis(total: number, valueAt: (rank: number) => number, k = 100): Axis {
+function rankedAxis(total: number, valueAt: (rank: number) => number, k = 100): Axis {
   if (!total) return { forward: () => 0, inverse: () => 0 };
   const steps = Math.min(k, Math.max(total, 2));
   const knots: number[] = [];
@@ -58,8 +58,23 @@ export function rankedAxis(total: number, valueAt: (rank: number) => number, k =
   return { forward: (value) => between(knots, heights, value), inverse: (place) => between(heights, knots, place) };
 }
 
+/** The axis of a coordinate that takes each value so many times. */
+export function countedAxis(counts: Uint32Array, k = 100): Axis {
+  let [value, passed] = [-1, 0]; // ranks below `passed` have this value or a smaller one
+  const valueAt = (rank: number) => {
+    if (value >= 0 && rank < passed - counts[value]) [value, passed] = [-1, 0];
+    while (rank >= passed) passed += counts[++value];
+    return value;
+  };
+  return rankedAxis(
+    counts.reduce((sum, count) => sum + count, 0),
+    valueAt,
+    k,
+  );
+}
+
 /** Numbers in as few digits as tell them apart. */
-export function labels(values: number[]): string[] {
+export function tickLabels(values: number[]): string[] {
   let found: string[] = [];
   const distinct = new Set(values).size;
   for (let digits = 2; digits <= 6; digits++) {
@@ -78,12 +93,12 @@ export function roundTicks(low: number, high: number, count = 5): Tick[] {
   const values: number[] = [];
   for (let i = Math.ceil(low / step); i <= Math.floor(high / step + 1e-9); i++)
     values.push(Number((i * step).toPrecision(12)));
-  const written = labels(values);
+  const written = tickLabels(values);
   return values.map((value, i) => ({ value, label: written[i] }));
 }
 
 /** Places at equal steps within a part of [0, 1], finer the smaller the part; with the true values there. */
-export function evenTicks(axis: Axis, low: number, high: number, count = 4): { place: number; label: string }[] {
+export function quantileTicks(axis: Axis, low: number, high: number, count = 4): { place: number; label: string }[] {
   const [from, to] = [Math.max(0, low), Math.min(1, high)];
   if (!(to > from)) return [];
   let step = 1 / count;
@@ -94,6 +109,6 @@ export function evenTicks(axis: Axis, low: number, high: number, count = 4): { p
     // where all values are one, the axis is a single place
     if (Math.abs(axis.forward(axis.inverse(place)) - place) < 1e-6) places.push(place);
   }
-  const written = labels(places.map((place) => axis.inverse(place)));
+  const written = tickLabels(places.map((place) => axis.inverse(place)));
   return places.map((place, i) => ({ place, label: written[i] }));
 }

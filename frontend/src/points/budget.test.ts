@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Budget, finer, FRAME, Pass, strokes } from "./budget";
-import { layered, packed, standingFor, styleFor } from "./marks";
+import { layered, packed, standingFor, styleFor } from "./style";
 import type { Run } from "./order";
 
 describe("the budget", () => {

@@ -1,5 +1,7 @@
 // Where one looks: the middle of the picture in the plane (0 to 65534, y upwards) and how far it is enlarged. At zoom 1
 // the whole plane fits into the shorter side.
+import { TOP } from "../lib/encoding";
+
 export type Camera = readonly [x: number, y: number, zoom: number];
 
 export interface Size {
@@ -15,7 +17,7 @@ export interface Bounds {
   top: number;
 }
 
-export const PLANE = 65534;
+export const PLANE = TOP;
 export const WHOLE: Camera = [PLANE / 2, PLANE / 2, 1];
 const NEAREST = 256; // one step of a coordinate is then a few pixels: nothing more is to be seen closer
 const FARTHEST = 0.25;

@@ -3,7 +3,7 @@
 const LOOK = 3; // milliseconds between looks
 const ENOUGH = 3_000; // a fence that is not passed by then never will be: the context is lost
 
-export class Fence {
+export class GpuFence {
   private timer = 0;
 
   get busy(): boolean {

@@ -6,17 +6,17 @@ export interface Label {
   x: number; // in the plane
   y: number;
   text: string;
-  colour: string;
+  color: string;
 }
 
-export interface Placed extends Label {
+export interface PlacedLabel extends Label {
   left: number; // of the middle, in pixels
   top: number;
   width: number;
 }
 
-export const WIDEST = 190; // pixels; longer names are cut with an ellipsis
-export const LINE = 18; // pixels of height
+export const MAX_WIDTH = 190; // pixels; longer names are cut with an ellipsis
+export const LINE_HEIGHT = 18; // pixels of height
 const GAP = 3;
 type Shifts = readonly (readonly [across: number, down: number])[]; // in widths and lines
 const SHIFTS: Shifts = [
@@ -41,18 +41,18 @@ export const BESIDE: Shifts = [
 ];
 
 /** `measure` gives the width of a text with its dot, or with the room on both sides. */
-export function placed(
+export function placeLabels(
   labels: readonly Label[],
   camera: Camera,
   size: Size,
   measure: (text: string) => number,
-  { line = LINE, shifts = SHIFTS, gap = GAP }: { line?: number; shifts?: Shifts; gap?: number } = {},
-): Placed[] {
-  const out: Placed[] = [];
+  { line = LINE_HEIGHT, shifts = SHIFTS, gap = GAP }: { line?: number; shifts?: Shifts; gap?: number } = {},
+): PlacedLabel[] {
+  const out: PlacedLabel[] = [];
   for (const label of labels) {
     const [x, y] = toScreen(camera, size, label.x, label.y);
     if (x < 0 || y < 0 || x > size.width || y > size.height) continue;
-    const width = Math.min(WIDEST, measure(label.text));
+    const width = Math.min(MAX_WIDTH, measure(label.text));
     for (const [across, down] of shifts) {
       // a name near the edge is drawn in, so that it can be read whole
       const left = clamped(x + across * width, width / 2 + 2, size.width);

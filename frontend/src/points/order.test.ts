@@ -1,7 +1,8 @@
+import { UNPLACED } from "../lib/encoding";
 import { expect, it } from "vitest";
-import { DIMMED, HIDDEN, NO_MAP, SELECTED } from "./marks";
+import { DIMMED, HIDDEN, SELECTED } from "./style";
 import { arranged, gatherKeys, gatherPairs, members, shuffled } from "./order";
-import { cloud } from "./planted";
+import { cloud } from "./fixtures";
 
 it.each([0, 1, 2, 1_000, 100_000])("a shuffle of %i holds every number once, the same every time", (count) => {
   const order = shuffled(count, 7);
@@ -39,10 +40,10 @@ it("puts dimmed points behind, selected ones in front, and leaves out what is no
   for (const run of runs)
     for (const point of order.subarray(run.first, run.first + run.count)) {
       expect(state[point]).toBe(expected[run.layer]);
-      expect(positions[2 * point]).not.toBe(NO_MAP);
+      expect(positions[2 * point]).not.toBe(UNPLACED);
       seen.add(point);
     }
-  const drawn = [...state.keys()].filter((i) => positions[2 * i] !== NO_MAP && state[i] !== HIDDEN);
+  const drawn = [...state.keys()].filter((i) => positions[2 * i] !== UNPLACED && state[i] !== HIDDEN);
   expect(seen).toEqual(new Set(drawn));
   expect(order).toHaveLength(drawn.length);
 });

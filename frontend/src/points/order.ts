@@ -1,6 +1,7 @@
 // The order in which points are drawn. It is a fixed shuffle, for two reasons: the first K points are a fair sample of
 // all, so that a part can be drawn while the camera moves; and no cluster lies always above the others.
-import { DIMMED, HIDDEN, NO_MAP, SELECTED } from "./marks";
+import { UNPLACED } from "../lib/encoding";
+import { DIMMED, HIDDEN, SELECTED } from "./style";
 
 /** Which points a panel shows: a run of them, a list of them, or all. */
 export type Group = { first: number; count: number } | Uint32Array | null;
@@ -61,7 +62,7 @@ LAYER_OF[HIDDEN] = SKIPPED;
 function layersOf(positions: Uint16Array, state: Uint8Array | null): Uint8Array {
   const layers = new Uint8Array(positions.length >> 1).fill(1);
   for (let i = 0; i < layers.length; i++) {
-    if (positions[2 * i] === NO_MAP) layers[i] = SKIPPED;
+    if (positions[2 * i] === UNPLACED) layers[i] = SKIPPED;
     else if (state !== null) layers[i] = LAYER_OF[state[i]];
   }
   return layers;
@@ -70,7 +71,8 @@ function layersOf(positions: Uint16Array, state: Uint8Array | null): Uint8Array 
 /** Whether the same points have a place. */
 export function alike(positions: Uint16Array, others: Uint16Array): boolean {
   if (positions.length !== others.length) return false;
-  for (let i = 0; i < positions.length; i += 2) if ((positions[i] === NO_MAP) !== (others[i] === NO_MAP)) return false;
+  for (let i = 0; i < positions.length; i += 2)
+    if ((positions[i] === UNPLACED) !== (others[i] === UNPLACED)) return false;
   return true;
 }
 

@@ -1,13 +1,14 @@
+import { TOP, UNPLACED } from "../lib/encoding";
 import { describe, expect, it } from "vitest";
-import { HIDDEN, NO_MAP } from "./marks";
+import { HIDDEN } from "./style";
 import { boundsOf, GridIndex, gridOf } from "./pick";
 import type { Polygon } from "./polygon";
-import { cloud, random } from "./planted";
+import { cloud, random } from "./fixtures";
 
 function slowNearest(positions: Uint16Array, x: number, y: number, radius: number): number {
   let best = Infinity;
   for (let i = 0; i < positions.length; i += 2)
-    if (positions[i] !== NO_MAP) best = Math.min(best, Math.hypot(positions[i] - x, positions[i + 1] - y));
+    if (positions[i] !== UNPLACED) best = Math.min(best, Math.hypot(positions[i] - x, positions[i + 1] - y));
   return best <= radius ? best : -1;
 }
 
@@ -25,7 +26,7 @@ function contains(polygon: Polygon, x: number, y: number): boolean {
 const slowInside = (positions: Uint16Array, polygon: Polygon) =>
   Uint32Array.from(
     [...Array(positions.length / 2).keys()].filter(
-      (i) => positions[2 * i] !== NO_MAP && contains(polygon, positions[2 * i], positions[2 * i + 1]),
+      (i) => positions[2 * i] !== UNPLACED && contains(polygon, positions[2 * i], positions[2 * i + 1]),
     ),
   );
 
@@ -46,8 +47,8 @@ describe.each([1, 7, 500, 20_000])("a grid of %i points", (count) => {
   it("finds the points inside polygons, crossed and degenerate ones too", () => {
     for (let trial = 0; trial < 40; trial++) {
       const corners = 3 + Math.floor(next() * 12);
-      const spread = trial % 2 ? 65_534 : 6_000;
-      const [x, y] = [next() * (65_534 - spread), next() * (65_534 - spread)];
+      const spread = trial % 2 ? TOP : 6_000;
+      const [x, y] = [next() * (TOP - spread), next() * (TOP - spread)];
       const polygon = Array.from({ length: corners }, () => [x + next() * spread, y + next() * spread] as const);
       expect(grid.inside(polygon)).toEqual(slowInside(positions, polygon));
     }
@@ -61,14 +62,14 @@ describe.each([1, 7, 500, 20_000])("a grid of %i points", (count) => {
     expect(
       grid.inside([
         [0, 0],
-        [65_534, 65_534],
+        [TOP, TOP],
       ]),
     ).toHaveLength(0);
   });
 });
 
 it("leaves out maps that do not exist and hidden points", () => {
-  const positions = Uint16Array.of(NO_MAP, NO_MAP, 100, 100, 110, 100);
+  const positions = Uint16Array.of(UNPLACED, UNPLACED, 100, 100, 110, 100);
   const grid = new GridIndex(positions);
   expect(grid.nearest(65_535, 65_535, 100)).toBe(-1);
   expect(grid.nearest(100, 100, 50)).toBe(1);
@@ -86,12 +87,12 @@ it("leaves out maps that do not exist and hidden points", () => {
 
 it("holds only the members it is given", () => {
   const positions = cloud(2_000);
-  const members = Uint32Array.from({ length: 500 }, (_, i) => 4 * i + 1).filter((i) => positions[2 * i] !== NO_MAP);
+  const members = Uint32Array.from({ length: 500 }, (_, i) => 4 * i + 1).filter((i) => positions[2 * i] !== UNPLACED);
   const all: Polygon = [
     [0, 0],
-    [65_534, 0],
-    [65_534, 65_534],
-    [0, 65_534],
+    [TOP, 0],
+    [TOP, TOP],
+    [0, TOP],
   ];
   const found = new GridIndex(positions, members).inside([
     [-1, -1],
@@ -110,11 +111,11 @@ it("is built once for the same positions", () => {
 });
 
 it("tells how far points reach", () => {
-  expect(boundsOf(Uint16Array.of(NO_MAP, NO_MAP, 5, 9, 60_000, 3))).toEqual({
+  expect(boundsOf(Uint16Array.of(UNPLACED, UNPLACED, 5, 9, 60_000, 3))).toEqual({
     left: 5,
     bottom: 3,
     right: 60_000,
     top: 9,
   });
-  expect(boundsOf(Uint16Array.of(NO_MAP, NO_MAP))).toBeNull();
+  expect(boundsOf(Uint16Array.of(UNPLACED, UNPLACED))).toBeNull();
 });

@@ -1,7 +1,8 @@
 // Which point is under the pointer, and which lie inside a polygon: a uniform grid over the plane answers both without
 // the graphics card.
+import { UNPLACED } from "../lib/encoding";
 import { PLANE, type Bounds } from "./camera";
-import { HIDDEN, NO_MAP } from "./marks";
+import { HIDDEN } from "./style";
 import { edgesBetween, within, type Polygon } from "./polygon";
 
 const BITS = 16; // of a coordinate
@@ -33,7 +34,7 @@ export class GridIndex {
     for (let k = 0; k < count; k++) {
       const i = members === null ? k : members[k];
       const x = positions[2 * i];
-      const cell = x === NO_MAP ? none : (positions[2 * i + 1] >> shift) * side + (x >> shift);
+      const cell = x === UNPLACED ? none : (positions[2 * i + 1] >> shift) * side + (x >> shift);
       cells[k] = cell;
       if (cell !== none) start[cell + 1]++;
     }
@@ -155,7 +156,7 @@ export function boundsOf(positions: Uint16Array): Bounds | null {
   for (let i = 0; i < positions.length; i += 2) {
     const x = positions[i];
     const y = positions[i + 1];
-    if (x === NO_MAP) continue;
+    if (x === UNPLACED) continue;
     if (x < bounds.left) bounds.left = x;
     if (x > bounds.right) bounds.right = x;
     if (y < bounds.bottom) bounds.bottom = y;

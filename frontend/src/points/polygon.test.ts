@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { random } from "./planted";
-import { contains, MOST_CORNERS, readPolygon, simplified, writePolygon, type Polygon } from "./polygon";
+import { random } from "./fixtures";
+import { contains, MAX_CORNERS, readPolygon, simplified, writePolygon, type Polygon } from "./polygon";
 
 const circle = (corners: number): Polygon =>
   Array.from({ length: corners }, (_, i) => {
@@ -11,7 +11,7 @@ const circle = (corners: number): Polygon =>
 it("a drawn line keeps its shape with few corners", () => {
   const drawn = circle(700);
   const simple = simplified(drawn)!;
-  expect(simple.length).toBeLessThanOrEqual(MOST_CORNERS);
+  expect(simple.length).toBeLessThanOrEqual(MAX_CORNERS);
   const next = random(5);
   let wrong = 0;
   for (let i = 0; i < 5_000; i++) {

@@ -3,7 +3,7 @@ import { PLANE } from "./camera";
 
 export type Polygon = readonly (readonly [x: number, y: number])[];
 
-export const MOST_CORNERS = 40; // as many as an address can hold in good style
+export const MAX_CORNERS = 40; // as many as an address can hold in good style
 const STEP = 2; // corners lie on even numbers: three digits to the base 36 are then enough for each coordinate
 const DIGITS = 3;
 
@@ -40,7 +40,7 @@ const triangle = (a: readonly number[], b: readonly number[], c: readonly number
  * The same shape with few corners (Visvalingam and Whyatt): the corner that changes the area least goes first, until
  * there are few enough and none is left that changes it by less than `least`. Null if no area is left.
  */
-export function simplified(polygon: Polygon, least = 0, most = MOST_CORNERS): Polygon | null {
+export function simplified(polygon: Polygon, least = 0, most = MAX_CORNERS): Polygon | null {
   const corners = polygon.map(([x, y]) => [snapped(x), snapped(y)] as [number, number]);
   const area = (at: number) => {
     const n = corners.length;
@@ -79,5 +79,5 @@ export function readPolygon(text: string | null | undefined): Polygon | null {
     if (x > PLANE || y > PLANE) return null;
     corners.push([x, y]);
   }
-  return corners.length >= 3 && corners.length <= MOST_CORNERS ? corners : null;
+  return corners.length >= 3 && corners.length <= MAX_CORNERS ? corners : null;
 }

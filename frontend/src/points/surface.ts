@@ -1,7 +1,7 @@
 // The drawing surface: one WebGL2 context with its program, buffers and two pictures, the one on screen and one behind
 // it, where a finer picture is made without being seen.
 import { scaleOf, type Camera, type Size } from "./camera";
-import { TABLE_WIDTH, type Style } from "./marks";
+import { TABLE_WIDTH, type Style } from "./style";
 import { FRAGMENT, VERTEX } from "./shaders";
 
 /** A rectangle of the canvas, in pixels of the page from the upper left corner. */

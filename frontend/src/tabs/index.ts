@@ -2,7 +2,7 @@
 // addresses, the keyboard help and the tour read this list.
 import type { Component } from "svelte";
 import type { AtlasCard } from "../lib/api";
-import { many } from "../lib/words";
+import { plural } from "../lib/format";
 
 /** A line of the keyboard help. */
 export interface Key {
@@ -46,7 +46,7 @@ const SPECS = [
     tour: (atlas) => [
       {
         title: "All heads at once",
-        text: `Each cell is one of ${many(headCount(atlas), "head")}. It shows the head's mean attention map over ${many(atlas.data.examples, atlas.data.modality)}: query down, key across. A line below the diagonal means attention to the previous token, a column means that all tokens attend to the same one.`,
+        text: `Each cell is one of ${plural(headCount(atlas), "head")}. It shows the head's mean attention map over ${plural(atlas.data.examples, atlas.data.modality)}: query down, key across. A line below the diagonal means attention to the previous token, a column means that all tokens attend to the same one.`,
       },
       {
         title: "Patterns have names",
@@ -68,7 +68,7 @@ const SPECS = [
     tour: (atlas) => [
       {
         title: "Every map is a point",
-        text: `${many(atlas.data.examples * headCount(atlas), "map")}; similar maps are close together. Hold Shift and drag to draw a lasso: the sidebar shows which layers, heads and ${atlas.data.modality}s the selected maps come from, compared with all maps.`,
+        text: `${plural(atlas.data.examples * headCount(atlas), "map")}; similar maps are close together. Hold Shift and drag to draw a lasso: the sidebar shows which layers, heads and ${atlas.data.modality}s the selected maps come from, compared with all maps.`,
       },
     ],
   },

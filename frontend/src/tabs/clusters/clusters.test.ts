@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { MISSING, NOISE } from "../../lib/encoding";
 import type { AtlasCard, ClusterRow } from "../../lib/api";
 import { countHeads, middleLayer, mostPresent, sharesOf } from "./count";
 import { allSentence, arrange, clusterSentence, home, ratio, reasons, stability, stabilityWord } from "./say";
@@ -22,8 +23,7 @@ const row = (own: Partial<ClusterRow>): ClusterRow => ({
 });
 
 // 2 layers × 3 heads; the last head of the second layer does not exist
-const N = 65535;
-const X = 65534;
+const [N, X] = [NOISE, MISSING];
 const labels = Uint16Array.from([0, 1, 1, 0, N, X, 0, 0, 1, 4, N, X, 0, 1, 1, 0, 4, X]);
 
 /** The same, counted slowly. */

@@ -1,6 +1,6 @@
 // Clusters in words: how sure one can be, where they live, what tells them apart.
 import type { AtlasCard, ClusterRow } from "../../lib/api";
-import { amount, many, percent } from "../../lib/words";
+import { amount, plural, percent } from "../../lib/format";
 
 export const STABLE = 0.85;
 export const FAIR = 0.6;
@@ -40,7 +40,7 @@ export function home(row: ClusterRow, most = 3): string {
   if (!heads.length) return !row.layers || row.layers === "spread" ? "in no layer or head above all" : layersOf(row);
   const shown = heads.slice(0, count <= most + 1 ? count : most);
   const more = count - shown.length;
-  return shown.join(", ") + (more > 0 ? ` and ${many(more, "more head")}` : "");
+  return shown.join(", ") + (more > 0 ? ` and ${plural(more, "more head")}` : "");
 }
 
 export const layersOf = (row: ClusterRow) =>
@@ -51,7 +51,7 @@ export const layersOf = (row: ClusterRow) =>
       : `layer${/^\d+$/.test(row.layers) ? "" : "s"} ${row.layers}`;
 
 export function clusterSentence(row: ClusterRow): string {
-  const size = `${begin(row.name)}: ${many(row.maps, "map")} (${percent(row.share)})`;
+  const size = `${begin(row.name)}: ${plural(row.maps, "map")} (${percent(row.share)})`;
   if (row.cluster < 0) return `${size} that belong to no cluster.`;
   const lives = row.heads || row.layers ? `, lives in ${home(row).replace(/^in /, "")}` : "";
   return `${size}, ${stability(row.stability)}${lives}.`;
@@ -60,7 +60,7 @@ export function clusterSentence(row: ClusterRow): string {
 export function allSentence(rows: ClusterRow[]): string {
   const real = rows.filter((row) => row.cluster >= 0);
   const maps = rows.reduce((sum, row) => sum + row.maps, 0);
-  if (!real.length) return `All ${many(maps, "map")} are noise: no pattern was found.`;
+  if (!real.length) return `All ${plural(maps, "map")} are noise: no pattern was found.`;
   const tally = ["stable", "fair", "shaky"].map(
     (word) => [real.filter((row) => stabilityWord(row.stability) === word).length, word] as const,
   );
@@ -71,7 +71,7 @@ export function allSentence(rows: ClusterRow[]): string {
   const first = real.reduce((best, row) => (row.maps > best.maps ? row : best));
   const noise = rows.find((row) => row.cluster < 0);
   const rest = noise?.maps ? `; ${percent(noise.share)} belong to none` : "";
-  return `${many(maps, "map")} fall into ${many(real.length, "pattern")}${sure ? `: ${sure}` : ""}; the largest, “${first.name}”, holds ${percent(first.share)}${rest}.`;
+  return `${plural(maps, "map")} fall into ${plural(real.length, "pattern")}${sure ? `: ${sure}` : ""}; the largest, “${first.name}”, holds ${percent(first.share)}${rest}.`;
 }
 
 export interface Reason {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { MISSING, NOISE } from "../../lib/encoding";
 import type { Examples, Token } from "../../lib/api";
 import { received, strongest, usualLeast } from "./arcs";
 import { clamp, fit, halve, Pyramid, zoom } from "./pyramid";
@@ -10,8 +11,8 @@ describe("unusual", () => {
   // 40 examples, 1 layer, 2 heads: the first head has one odd example (7), the second has no map on example 3
   const labels = new Uint16Array(80).fill(1);
   labels[2 * 7] = 5;
-  labels[2 * 3 + 1] = 65534;
-  labels[2 * 9 + 1] = 65535; // noise, once
+  labels[2 * 3 + 1] = MISSING;
+  labels[2 * 9 + 1] = NOISE; // once
   const counts = countLabels(labels, 1, 2);
   it("says where none can be rare", () => {
     expect(tooFew(20, "text")).toContain("more than 20");
@@ -24,7 +25,7 @@ describe("unusual", () => {
   it("counts maps that exist", () => expect([...counts.n]).toEqual([40, 39]));
   it("finds the heads whose cluster here is rare", () => {
     expect(unlike(counts, 7)).toEqual([{ layer: 0, head: 0, label: 5, share: 1 / 40, n: 40 }]);
-    expect(unlike(counts, 9)[0]).toMatchObject({ head: 1, label: 65535, share: 1 / 39 });
+    expect(unlike(counts, 9)[0]).toMatchObject({ head: 1, label: NOISE, share: 1 / 39 });
     expect(unlike(counts, 3)).toEqual([]);
     expect(unlike(counts, 999)).toEqual([]);
   });

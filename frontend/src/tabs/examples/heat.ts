@@ -1,5 +1,5 @@
 // The large map on its canvases: pixels, axes with tokens, and the crosshair.
-import { mapColours } from "../../lib/draw";
+import { mapColors } from "../../lib/draw";
 import type { Theme } from "../../lib/theme.svelte";
 import type { Level, Pyramid, View } from "./pyramid";
 import type { Focus } from "./tints";
@@ -22,10 +22,10 @@ export function picture(level: Level, theme: Theme, top: number): HTMLCanvasElem
   canvas.height = level.rows;
   const image = new ImageData(level.columns, level.rows);
   const words = new Uint32Array(image.data.buffer);
-  const colours = mapColours(theme);
+  const colors = mapColors(theme);
   const packed = Uint32Array.from(
     { length: 256 },
-    (_, i) => (255 << 24) | (colours[3 * i + 2] << 16) | (colours[3 * i + 1] << 8) | colours[3 * i],
+    (_, i) => (255 << 24) | (colors[3 * i + 2] << 16) | (colors[3 * i + 1] << 8) | colors[3 * i],
   );
   const scale = 1 / (top || 1);
   for (let i = 0; i < words.length; i++)
@@ -36,7 +36,7 @@ export function picture(level: Level, theme: Theme, top: number): HTMLCanvasElem
   return canvas;
 }
 
-export interface Colours {
+export interface Colors {
   ink: string;
   muted: string;
   hairline: string;
@@ -55,7 +55,7 @@ export interface Plot {
   height: number;
   theme: Theme;
   top: number;
-  colours: Colours;
+  colors: Colors;
   font: string;
   density: number; // device pixels
 }
@@ -75,7 +75,7 @@ export const borders = (units: Unit[]) =>
   units.flatMap((unit, i) => (i > 0 && unit.segment !== units[i - 1].segment ? [i] : []));
 
 export function drawHeat(canvas: HTMLCanvasElement, plot: Plot) {
-  const { view, width, height, density, pyramid, rows, columns, colours } = plot;
+  const { view, width, height, density, pyramid, rows, columns, colors } = plot;
   const context = prepare(canvas, plot);
   const { level, step } = pyramid.at(view.cell * density);
   context.save();
@@ -91,7 +91,7 @@ export function drawHeat(canvas: HTMLCanvasElement, plot: Plot) {
     level.columns * size,
     level.rows * size,
   );
-  context.strokeStyle = colours.accent;
+  context.strokeStyle = colors.accent;
   context.lineWidth = 1;
   context.setLineDash([4, 3]);
   context.beginPath();
@@ -113,10 +113,10 @@ function line(context: CanvasRenderingContext2D, x: number, y: number, across: n
 /** Tokens at the axes: all of them if there is room, else every second, fifth … */
 function labels(
   context: CanvasRenderingContext2D,
-  { view, width, height, rows, columns, queries, keys, colours, font }: Plot,
+  { view, width, height, rows, columns, queries, keys, colors, font }: Plot,
 ) {
   context.font = font;
-  context.fillStyle = colours.muted;
+  context.fillStyle = colors.muted;
   context.textBaseline = "middle";
   const step = Math.max(1, Math.ceil(12 / view.cell));
   const ends = (first: number, count: number, room: number) => [
@@ -154,7 +154,7 @@ export function fitted(context: CanvasRenderingContext2D, text: string, room: nu
 export function drawCross(canvas: HTMLCanvasElement, plot: Plot, focus: Focus | null, by: string) {
   const context = prepare(canvas, plot);
   if (!focus) return;
-  const { view, width, height, rows, columns, queries, keys, colours, font } = plot;
+  const { view, width, height, rows, columns, queries, keys, colors, font } = plot;
   const [right, bottom] = [
     Math.min(width, (columns - view.x) * view.cell),
     Math.min(height, (rows - view.y) * view.cell),
@@ -166,7 +166,7 @@ export function drawCross(canvas: HTMLCanvasElement, plot: Plot, focus: Focus | 
   context.clip();
   context.lineWidth = 1.5;
   if (focus.query !== null) {
-    context.strokeStyle = colours.accent;
+    context.strokeStyle = colors.accent;
     context.strokeRect(LEFT, TOP + (focus.query - view.y) * view.cell, right, thick);
   }
   if (focus.key !== null) {
@@ -178,10 +178,10 @@ export function drawCross(canvas: HTMLCanvasElement, plot: Plot, focus: Focus | 
   context.textBaseline = "middle";
   const label = (unit: Unit | undefined, at: number, limit: number, down: boolean) => {
     if (!unit || at < 0 || at > limit) return;
-    context.fillStyle = colours.paper;
+    context.fillStyle = colors.paper;
     if (down) context.fillRect(0, TOP + at - 8, LEFT - 2, 16);
     else context.fillRect(LEFT + at - 8, 0, 16, TOP - 2);
-    context.fillStyle = colours.ink;
+    context.fillStyle = colors.ink;
     context.textAlign = down ? "right" : "left";
     if (down) context.fillText(fitted(context, unit.text, LEFT - 10), LEFT - 6, TOP + at);
     else upwards(context, fitted(context, unit.text, TOP - 10), LEFT + at);
@@ -191,7 +191,7 @@ export function drawCross(canvas: HTMLCanvasElement, plot: Plot, focus: Focus | 
 }
 
 /** The colours of the page, for canvases. */
-export function pageColours(element: Element): Colours {
+export function pageColors(element: Element): Colors {
   const style = getComputedStyle(element);
   const of = (name: string) => style.getPropertyValue(name).trim();
   return {

@@ -1,7 +1,7 @@
 // Gets the maps of the chosen heads, a few at a time, and their mean.
-import { buffer, Failed, fullMap, type AtlasCard, type Example, type Token } from "../../lib/api";
+import { buffer, ApiError, fullMap, type AtlasCard, type Example, type Token } from "../../lib/api";
 import type { HeadPlace } from "../../lib/selection.svelte";
-import { many } from "../../lib/words";
+import { plural } from "../../lib/format";
 import { sides, type Kind } from "./heads";
 import { addMap, fromPooled, reduce, type Options, type Seen } from "./reduce";
 
@@ -39,7 +39,7 @@ export async function loadBundle(
   try {
     return { ...base, ...(await full(example.full, heads, queries.length * keys.length, signal, progress)) };
   } catch (problem) {
-    if (signal.aborted || !(problem instanceof Failed) || !example.pooled) throw problem;
+    if (signal.aborted || !(problem instanceof ApiError) || !example.pooled) throw problem;
     return { ...base, ...(await stored(atlas, example, heads, problem.message)) };
   }
 }
@@ -60,9 +60,9 @@ async function full(
     const { layer, head } = heads[own];
     const map = await fullMap(path.replace("LAYER", String(layer)).replace("HEAD", String(head)), signal);
     if (map.length !== size)
-      throw new Failed(
+      throw new ApiError(
         0,
-        `The map of L${layer}·H${head} has ${many(map.length, "value")}, not ${size}.`,
+        `The map of L${layer}·H${head} has ${plural(map.length, "value")}, not ${size}.`,
         "Reload the page.",
       );
     addMap(mean, map, 1 / heads.length);
@@ -86,7 +86,11 @@ async function full(
 
 async function stored(atlas: AtlasCard, example: Example, heads: HeadPlace[], note: string) {
   if (!example.pooled)
-    throw new Failed(0, note || "There are no maps of this example.", atlas.live_note === note ? "" : atlas.live_note);
+    throw new ApiError(
+      0,
+      note || "There are no maps of this example.",
+      atlas.live_note === note ? "" : atlas.live_note,
+    );
   const r = atlas.resolution;
   const all = await buffer(example.pooled);
   const mean = new Float32Array(r * r);

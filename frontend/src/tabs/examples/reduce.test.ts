@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { FULL } from "../../lib/encoding";
 import type { Token } from "../../lib/api";
 import { addMap, fromPooled, group, keepOnly, reduce, resample } from "./reduce";
 
@@ -82,7 +83,7 @@ describe("reduce", () => {
 describe("parts", () => {
   it("decodes and averages", () => {
     const sum = new Float32Array(2);
-    addMap(sum, Uint16Array.from([65535, 0]), 0.5);
+    addMap(sum, Uint16Array.from([FULL, 0]), 0.5);
     addMap(sum, Uint16Array.from([0, 32768]), 0.5);
     expect(sum[0]).toBeCloseTo(0.5);
     expect(sum[1]).toBeCloseTo(0.125, 4);

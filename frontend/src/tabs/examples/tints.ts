@@ -1,5 +1,5 @@
 // The two tints of a token that is pointed at: what it looks at, and who looks at it.
-import { CATEGORIES, rgb, scaleColour } from "../../lib/palette";
+import { CATEGORIES, rgb, scaleColor } from "../../lib/palette";
 import type { Theme } from "../../lib/theme.svelte";
 import { columnOf, received, rowOf } from "./arcs";
 import type { Seen } from "./reduce";
@@ -40,24 +40,24 @@ export function tints(seen: Seen, focus: Focus | null): { at: Strengths | null; 
 export const BY = CATEGORIES[3];
 const [r, g, b] = rgb(BY);
 /** The colour of those who look at a token. */
-export const byColour = (share: number) => `rgb(${r} ${g} ${b} / ${share < 0.04 ? 0 : share.toFixed(3)})`;
+export const byColor = (share: number) => `rgb(${r} ${g} ${b} / ${share < 0.04 ? 0 : share.toFixed(3)})`;
 
 /** Pure black or white: words on the middle of the scale can be read with nothing less. */
-function ink(colour: string): string {
-  const [red, green, blue] = colour.match(/\d+/g)!.map((part) => (Number(part) / 255) ** 2.2);
+function ink(color: string): string {
+  const [red, green, blue] = color.match(/\d+/g)!.map((part) => (Number(part) / 255) ** 2.2);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179 ? "#ffffff" : "#000000";
 }
 
 const LEVELS = 64;
 const grounds = new Map<Theme, { ground: string; ink: string }[]>();
 /** Ground and ink of a token that is looked at. */
-export function atColours(theme: Theme, share: number): { ground: string; ink: string } {
+export function atColors(theme: Theme, share: number): { ground: string; ink: string } {
   if (!grounds.has(theme))
     grounds.set(
       theme,
       Array.from({ length: LEVELS + 1 }, (_, i) => ({
-        ground: i === 0 ? "transparent" : scaleColour("maps", theme, i / LEVELS),
-        ink: i === 0 ? "" : ink(scaleColour("maps", theme, i / LEVELS)),
+        ground: i === 0 ? "transparent" : scaleColor("maps", theme, i / LEVELS),
+        ink: i === 0 ? "" : ink(scaleColor("maps", theme, i / LEVELS)),
       })),
     );
   return grounds.get(theme)![Math.round(LEVELS * Math.min(1, Math.max(0, share)))];

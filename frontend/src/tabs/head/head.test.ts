@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { MISSING, NOISE } from "../../lib/encoding";
 import type { AtlasCard, HeadRow, LayerCard, Profile } from "../../lib/api";
 import { cases, groupOf, ofHead, sharing, tally, unusual, walk } from "./head";
 import { attends, headSentence } from "./say";
@@ -77,10 +78,10 @@ describe("one head among all", () => {
 });
 
 describe("over the examples", () => {
-  const column = Uint16Array.from([9, 3, 9, 3, 9, 65535, 9, 5, 9, 3, 9, 65534]);
+  const column = Uint16Array.from([9, 3, 9, 3, 9, NOISE, 9, 5, 9, 3, 9, MISSING]);
   const own = ofHead(column, 2, 1);
   it("takes one head and counts its clusters", () => {
-    expect([...own]).toEqual([3, 3, 65535, 5, 3, 65534]);
+    expect([...own]).toEqual([3, 3, NOISE, 5, 3, MISSING]);
     expect(tally(own)).toEqual([
       { cluster: 3, maps: 3 },
       { cluster: 5, maps: 1 },
@@ -100,7 +101,7 @@ describe("over the examples", () => {
   it("finds the same as a sort of all", () => {
     const many = Uint16Array.from(
       { length: 3000 },
-      (_, at) => [7, 7, 7, 2, 65534][(Math.imul(at, 2654435761) >>> 20) % 5],
+      (_, at) => [7, 7, 7, 2, MISSING][(Math.imul(at, 2654435761) >>> 20) % 5],
     );
     const away = Uint16Array.from({ length: 3000 }, (_, at) => (Math.imul(at, 40503) >>> 3) % 60000);
     const inside = [...many.keys()].filter((at) => many[at] === 7).sort((a, b) => away[a] - away[b] || a - b);

@@ -1,6 +1,6 @@
 // What a head does, as a sentence: from the name of its main cluster and the statistic that tells most.
 import type { AtlasCard, HeadRow, Profile } from "../../lib/api";
-import { amount, count, headName, list, percent } from "../../lib/words";
+import { amount, count, headName, joinList, percent } from "../../lib/format";
 import type { Unusual } from "./head";
 
 type Said = [string, string[]]; // how the sentence has a phrase of a name, and the statistics whose sum measures it
@@ -46,8 +46,8 @@ export function attends(name: string): { verb: string; statistics: string[][]; t
   const targets = phrases.map(target).filter((one) => one !== undefined);
   const manners = phrases.map((phrase) => MANNERS[phrase]).filter((one) => one !== undefined);
   if (targets.length + manners.length !== phrases.length) return null;
-  const how = list(manners.map(([word]) => word));
-  const what = list(targets.map(([word]) => `to ${word}`));
+  const how = joinList(manners.map(([word]) => word));
+  const what = joinList(targets.map(([word]) => `to ${word}`));
   const order = phrases.map((phrase) => (target(phrase) ?? MANNERS[phrase])[1]);
   return { verb: ["attends", how, what].filter(Boolean).join(" "), statistics: order, targets: targets.length };
 }

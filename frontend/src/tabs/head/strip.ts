@@ -1,7 +1,7 @@
 // A strip of examples: one cell each, coloured by its cluster, as large as the space allows.
 import { cellShape, type Ring } from "../../lib/cell";
 import { decodeLabel, MISSING } from "../../lib/encoding";
-import { categoryColour, categoryMark, rgb, type Rgb } from "../../lib/palette";
+import { categoryColor, categoryMark, rgb, type Rgb } from "../../lib/palette";
 import type { Theme } from "../../lib/theme.svelte";
 
 export interface Layout {
@@ -52,11 +52,11 @@ export function draw(
       trace(paths.get(label)!, shapes[mark], x, y);
       continue;
     }
-    if (label !== full) context.fillStyle = categoryColour(decodeLabel((full = label))!, theme);
+    if (label !== full) context.fillStyle = categoryColor(decodeLabel((full = label))!, theme);
     context.fillRect(x, y, cell - 1, cell - 1);
   }
   for (const [label, path] of paths) {
-    context.fillStyle = categoryColour(decodeLabel(label)!, theme);
+    context.fillStyle = categoryColor(decodeLabel(label)!, theme);
     context.fill(path, "evenodd");
   }
 }
@@ -72,15 +72,15 @@ function dots(
   canvas.width = columns;
   canvas.height = rows;
   const picture = new ImageData(columns, rows);
-  const colours = new Map<number, Rgb>();
+  const colors = new Map<number, Rgb>();
   for (let place = 0; place < order.length; place++) {
     const label = labels[order[place]];
     if (label === MISSING) continue;
-    let colour = colours.get(label);
-    if (!colour) colours.set(label, (colour = rgb(categoryColour(decodeLabel(label)!, theme))));
-    picture.data[4 * place] = colour[0];
-    picture.data[4 * place + 1] = colour[1];
-    picture.data[4 * place + 2] = colour[2];
+    let color = colors.get(label);
+    if (!color) colors.set(label, (color = rgb(categoryColor(decodeLabel(label)!, theme))));
+    picture.data[4 * place] = color[0];
+    picture.data[4 * place + 1] = color[1];
+    picture.data[4 * place + 2] = color[2];
     picture.data[4 * place + 3] = 255;
   }
   canvas.getContext("2d")!.putImageData(picture, 0, 0);

@@ -1,7 +1,7 @@
 // A column as keys: each map, or each example, has one of a few values, with a name and a count; amounts have a scale.
 import type { ColumnCard } from "../../lib/api";
 import { decodeAmount, MISSING, UNKNOWN } from "../../lib/encoding";
-import { categoryColour, categoryMark, ramp, rgb } from "../../lib/palette";
+import { categoryColor, categoryMark, ramp, rgb } from "../../lib/palette";
 import type { Theme } from "../../lib/theme.svelte";
 import type { Shape } from "./places";
 
@@ -179,17 +179,17 @@ export function ranged(
 }
 
 /** The colour and the mark of each key. */
-export function coloured(coded: Coded, theme: Theme): { lut: Uint8Array; marks: Uint8Array } {
+export function colored(coded: Coded, theme: Theme): { lut: Uint8Array; marks: Uint8Array } {
   const lut = new Uint8Array(4 * coded.size).fill(255);
   const marks = new Uint8Array(coded.size);
-  const put = (key: number, colour: ArrayLike<number>) => lut.set([colour[0], colour[1], colour[2]], 4 * key);
-  for (let key = 0; key < coded.size; key++) put(key, rgb(categoryColour(-1, theme)));
+  const put = (key: number, color: ArrayLike<number>) => lut.set([color[0], color[1], color[2]], 4 * key);
+  for (let key = 0; key < coded.size; key++) put(key, rgb(categoryColor(-1, theme)));
   const scale = ramp("amounts", theme);
   const at = (share: number) => scale.subarray(3 * Math.round(255 * (FAINTEST + (1 - FAINTEST) * share)));
   if (coded.amounts) for (let key = 0; key < STEPS; key++) put(key, at(key / (STEPS - 1)));
   for (const { key, number } of coded.categories ?? []) {
     if (coded.ordered && number >= 0) put(key, at(coded.size > 1 ? number / (coded.size - 1) : 1));
-    else put(key, rgb(categoryColour(number, theme)));
+    else put(key, rgb(categoryColor(number, theme)));
     if (!coded.ordered) marks[key] = categoryMark(number);
   }
   return { lut, marks };

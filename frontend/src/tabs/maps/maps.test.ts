@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { DIMMED, NORMAL, SELECTED } from "../../points/marks";
-import { amounted, categorical, coloured, expanded, positional, ranged, tally } from "./coding";
+import { encodeLabel, MISSING, NOISE, TOP, UNKNOWN, UNPLACED } from "../../lib/encoding";
+import { DIMMED, NORMAL, SELECTED } from "../../points/style";
+import { amounted, categorical, colored, expanded, positional, ranged, tally } from "./coding";
 import { contrast } from "./contrast";
 import { picked, readLasso, readNumbers, states, toggled, writeLasso } from "./picking";
 import { existing, indexOf, ofExample, ofHead, placeOf, withValue, type Shape } from "./places";
@@ -13,11 +14,11 @@ const N = 600;
 let seed = 7;
 const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
 const whole = (below: number) => Math.floor(random() * below);
-const positions = Uint16Array.from({ length: 2 * N }, () => whole(65535));
-for (let e = 0; e < shape.examples; e++) positions[2 * indexOf(shape, { example: e, layer: 1, head: 2 })] = 65535; // layer 1 has two heads
+const positions = Uint16Array.from({ length: 2 * N }, () => whole(UNPLACED));
+for (let e = 0; e < shape.examples; e++) positions[2 * indexOf(shape, { example: e, layer: 1, head: 2 })] = UNPLACED; // layer 1 has two heads
 const exists = existing(positions);
 const all = Array.from(exists.keys()).filter((i) => exists[i]);
-const labels = Uint16Array.from({ length: N }, (_, i) => (exists[i] ? (i % 7 === 0 ? 65535 : i % 5) : 65534));
+const labels = Uint16Array.from({ length: N }, (_, i) => (exists[i] ? (i % 7 === 0 ? NOISE : i % 5) : MISSING));
 
 describe("places", () => {
   it("are numbered example by example", () => {
@@ -29,7 +30,7 @@ describe("places", () => {
       ),
     ).toBe(true);
     expect([...ofExample(shape, 4)]).toEqual(Array.from({ length: 12 }, (_, k) => 48 + k));
-    expect([...withValue(labels, 65535)]).toEqual([...labels.keys()].filter((i) => labels[i] === 65535));
+    expect([...withValue(labels, NOISE)]).toEqual([...labels.keys()].filter((i) => labels[i] === NOISE));
   });
 });
 
@@ -37,18 +38,18 @@ describe("coding", () => {
   it("counts categories of maps that exist, noise last", () => {
     const coded = categorical(labels, "map", (n) => `c${n}`, shape, exists);
     for (const one of coded.categories!) {
-      const label = one.number < 0 ? 65535 : one.number;
+      const label = encodeLabel(one.number);
       expect(one.count).toBe(all.filter((i) => labels[i] === label).length);
     }
     expect(coded.categories!.at(-1)!.number).toBe(-1);
     expect(coded.categories!.reduce((sum, one) => sum + one.count, 0)).toBe(all.length);
   });
   it("spreads values of examples over their maps", () => {
-    const codes = Uint16Array.from({ length: 50 }, (_, e) => (e === 3 ? 65535 : e % 3));
+    const codes = Uint16Array.from({ length: 50 }, (_, e) => (e === 3 ? UNKNOWN : e % 3));
     const coded = categorical(codes, "example", String, shape, exists);
     const keys = expanded(coded, shape);
     for (const i of all)
-      expect(keys[i]).toBe(codes[placeOf(shape, i).example] === 65535 ? 3 : codes[placeOf(shape, i).example]);
+      expect(keys[i]).toBe(codes[placeOf(shape, i).example] === UNKNOWN ? 3 : codes[placeOf(shape, i).example]);
     const some = Uint32Array.from(all.filter((_, k) => k % 3 === 0));
     const counts = tally(coded, shape, exists, some);
     expect([...counts]).toEqual([0, 1, 2, 3].map((key) => [...some].filter((i) => keys[i] === key).length));
@@ -61,8 +62,8 @@ describe("coding", () => {
     expect(layer.categories!.map((one) => one.count)).toEqual([150, 100, 150, 150]);
   });
   it("lays a scale over nearly all amounts and keeps the unknown apart", () => {
-    const values = Uint16Array.from({ length: N }, (_, i) => (i === 5 ? 65535 : i === 0 ? 60000 : 1000 + i));
-    const coded = amounted(values, { level: "map", low: 0, high: 65534 }, shape, new Uint8Array(N).fill(1));
+    const values = Uint16Array.from({ length: N }, (_, i) => (i === 5 ? UNKNOWN : i === 0 ? 60000 : 1000 + i));
+    const coded = amounted(values, { level: "map", low: 0, high: TOP }, shape, new Uint8Array(N).fill(1));
     expect(coded.amounts).toMatchObject({ cutHigh: true, unknown: 1 });
     expect(coded.amounts!.high).toBeLessThan(1600);
     expect(coded.keys[5]).toBe(255);
@@ -72,7 +73,7 @@ describe("coding", () => {
   it("holds an amount that never changes, and one that is never known", () => {
     const card = { level: "map" as const, low: 2, high: 2 };
     expect(amounted(new Uint16Array(N), card, shape, exists).amounts).toMatchObject({ low: 2, high: 2 });
-    expect(amounted(new Uint16Array(N).fill(65535), card, shape, exists).amounts!.unknown).toBe(all.length);
+    expect(amounted(new Uint16Array(N).fill(UNKNOWN), card, shape, exists).amounts!.unknown).toBe(all.length);
   });
   it("makes ranges that hold every example", () => {
     const lengths = Array.from({ length: 50 }, (_, e) => (e < 2 ? null : 10 + e));
@@ -89,7 +90,7 @@ describe("coding", () => {
       shape,
       new Uint8Array(N).fill(1),
     );
-    const { lut, marks } = coloured(coded, "light");
+    const { lut, marks } = colored(coded, "light");
     expect(lut.length).toBe(4 * coded.size);
     expect([marks[3], marks[13], marks[23]]).toEqual([0, 1, 2]);
     expect([...lut.subarray(12, 15)]).toEqual([...lut.subarray(52, 55)]);
@@ -123,8 +124,8 @@ describe("picking", () => {
   it("remembers the axes a lasso was drawn on", () => {
     const polygon = [
       [0, 2],
-      [65534, 400],
-      [3000, 65534],
+      [TOP, 400],
+      [3000, TOP],
     ] as const;
     for (const axes of ["linear", "quantile"] as const)
       expect(readLasso(writeLasso(polygon, axes))).toEqual({ polygon, axes });
@@ -165,12 +166,12 @@ describe("typical maps", () => {
 
 describe("contrast", () => {
   it("agrees with plain means and the pooled deviation", () => {
-    const values = Uint16Array.from({ length: N }, (_, i) => (i % 11 === 0 ? 65535 : whole(65535)));
+    const values = Uint16Array.from({ length: N }, (_, i) => (i % 11 === 0 ? UNKNOWN : whole(UNKNOWN)));
     const some = Uint32Array.from(all.filter((i) => i % 4 === 0));
     const card = { low: -2, high: 3 };
-    const amountOf = (i: number) => -2 + (5 * values[i]) / 65534;
+    const amountOf = (i: number) => -2 + (5 * values[i]) / TOP;
     const groups = [true, false].map((inner) =>
-      [...values.keys()].filter((i) => values[i] !== 65535 && some.includes(i) === inner).map(amountOf),
+      [...values.keys()].filter((i) => values[i] !== UNKNOWN && some.includes(i) === inner).map(amountOf),
     );
     const means = groups.map((group) => group.reduce((sum, one) => sum + one, 0) / group.length);
     const squares = groups.map((group, g) => group.reduce((sum, one) => sum + (one - means[g]) ** 2, 0));
@@ -183,7 +184,7 @@ describe("contrast", () => {
   });
   it("is silent where nothing can be said", () => {
     expect(contrast(new Uint16Array(N).fill(9), Uint32Array.of(1), { low: 0, high: 1 }).difference).toBeNull();
-    expect(contrast(new Uint16Array(N).fill(65535), Uint32Array.of(1), { low: 0, high: 1 }).inside).toBeNull();
+    expect(contrast(new Uint16Array(N).fill(UNKNOWN), Uint32Array.of(1), { low: 0, high: 1 }).inside).toBeNull();
   });
 });
 

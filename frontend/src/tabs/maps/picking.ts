@@ -1,7 +1,7 @@
 // Which maps are looked at: those inside the lasso, on the texts that were searched for, in the chosen categories. Each
 // narrows what the others leave.
-import type { Axes } from "../../points/evened";
-import { DIMMED, NORMAL, SELECTED } from "../../points/marks";
+import type { Axes } from "../../points/quantile";
+import { DIMMED, NORMAL, SELECTED } from "../../points/style";
 import { readPolygon, writePolygon, type Polygon } from "../../points/polygon";
 import type { Shape } from "./places";
 

@@ -1,5 +1,6 @@
 // The numbers of maps: ((example * layers) + layer) * heads + head, over the full grid.
 import type { AtlasCard } from "../../lib/api";
+import { UNPLACED } from "../../lib/encoding";
 import type { HeadPlace } from "../../lib/selection.svelte";
 
 export interface Shape {

@@ -1,6 +1,6 @@
 // Maps as rows of a table.
 import { decodeLabel, TOP } from "../../lib/encoding";
-import type { Table } from "../../lib/figure";
+import type { Table } from "../../lib/export";
 import { placeOf } from "./places";
 import type { MapsView } from "./view.svelte";
 

@@ -1,6 +1,6 @@
 // What the maps of a set have in common, in one sentence.
 import type { AtlasCard, ProjectionCard } from "../../lib/api";
-import { count, headName, list, many, percent } from "../../lib/words";
+import { count, headName, joinList, plural, percent } from "../../lib/format";
 import type { Shape } from "./places";
 
 const MOST = 0.8; // the share that says where a set comes from
@@ -28,8 +28,8 @@ export function wholeSentence(
   patterns: number | null,
 ): string {
   const heads = atlas.model.layers.reduce((sum, layer) => sum + layer.heads, 0);
-  const end = patterns === null ? "" : `; ${many(patterns, "pattern")}`;
-  return `${many(maps, "map")} of ${many(heads, "head")} on ${many(atlas.data.examples, atlas.data.modality)}: ${faithful(projection.trustworthiness)}${end}.`;
+  const end = patterns === null ? "" : `; ${plural(patterns, "pattern")}`;
+  return `${plural(maps, "map")} of ${plural(heads, "head")} on ${plural(atlas.data.examples, atlas.data.modality)}: ${faithful(projection.trustworthiness)}${end}.`;
 }
 
 /** How many of some maps each head and each example has. */
@@ -71,7 +71,7 @@ export function origin(shape: Shape, { heads, total }: Sources): string {
   const places = fewest(heads, total);
   if (places.entries.length <= 3) {
     const names = places.entries.map((at) => headName({ layer: Math.floor(at / shape.heads), head: at % shape.heads }));
-    return `${all(places.share)} from ${list(names)}`;
+    return `${all(places.share)} from ${joinList(names)}`;
   }
   const layers = Array.from({ length: shape.layers }, (_, layer) =>
     heads.subarray(layer * shape.heads, (layer + 1) * shape.heads).reduce((sum, one) => sum + one, 0),
@@ -79,11 +79,11 @@ export function origin(shape: Shape, { heads, total }: Sources): string {
   const [few, used] = [fewest(layers, total), heads.reduce((sum, one) => sum + Number(one > 0), 0)];
   if (few.entries.length <= 2 && shape.layers > 3) {
     const names = few.entries.sort((a, b) => a - b).map(String);
-    return `${all(few.share)} from layer${names.length > 1 ? "s" : ""} ${list(names)}`;
+    return `${all(few.share)} from layer${names.length > 1 ? "s" : ""} ${joinList(names)}`;
   }
   const there = layers.map((one, layer) => (one ? layer : -1)).filter((layer) => layer >= 0);
   const where = there.length === shape.layers ? "all layers" : `layers ${there[0]} to ${there[there.length - 1]}`;
-  return `from ${many(used, "head")} of ${there.length === 1 ? `layer ${there[0]}` : where}`;
+  return `from ${plural(used, "head")} of ${there.length === 1 ? `layer ${there[0]}` : where}`;
 }
 
 /** On which examples maps were seen: one, long ones, short ones, or all kinds. */
@@ -93,7 +93,7 @@ export function inputs({ examples, total }: Sources, lengths: number[], what: st
   const sorted = [...lengths].sort((a, b) => a - b);
   const short = sorted[Math.floor(sorted.length / 3)];
   const long = sorted[Math.floor((2 * sorted.length) / 3)];
-  if (!(short < long)) return `on ${many(used, what)}`; // all of one length
+  if (!(short < long)) return `on ${plural(used, what)}`; // all of one length
   let [shorter, longer] = [0, 0];
   lengths.forEach((length, at) => {
     if (length < short) shorter += examples[at];
@@ -102,7 +102,7 @@ export function inputs({ examples, total }: Sources, lengths: number[], what: st
   if (longer / total >= MAINLY) return `${all(longer / total)} on ${what}s of more than ${count(long)} tokens`;
   if (shorter / total >= MAINLY) return `${all(shorter / total)} on ${what}s of fewer than ${count(short)} tokens`;
   if (Math.min(longer, shorter) / total >= 0.15 && used >= 8) return `on ${what}s of every length`;
-  return `on ${many(used, what)}`;
+  return `on ${plural(used, what)}`;
 }
 
 /** The patterns that most maps of a set show, or that it shows them as all maps do. */
@@ -113,7 +113,7 @@ export function patterns(shares: { name: string; share: number; whole: number }[
   if (!top.length) return "";
   if (top[0].share >= MAINLY) return `${all(top[0].share)} ${quoted(top[0].name)}`;
   const two = top.slice(0, 2).map((one) => `${percent(one.share)} ${quoted(one.name)}`);
-  return list(two);
+  return joinList(two);
 }
 
 /** Names hold commas: “far, broad”. */
@@ -128,7 +128,7 @@ export function mapSentence(
   pattern: string,
   near: { maps: number; same: number; heads: number },
 ): string {
-  const heads = near.heads === 1 ? "all from one head" : `from ${many(near.heads, "head")}`;
+  const heads = near.heads === 1 ? "all from one head" : `from ${plural(near.heads, "head")}`;
   if (!pattern) return `${subject}: its ${near.maps} nearest maps come ${heads}.`;
   const same =
     near.same === near.maps

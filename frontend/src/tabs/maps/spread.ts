@@ -1,6 +1,7 @@
 // How maps of a set spread over the values of a column, against all maps.
 import type { ColumnCard, Examples } from "../../lib/api";
-import { amount } from "../../lib/words";
+import { encodeCode } from "../../lib/encoding";
+import { amount } from "../../lib/format";
 import { categorical, ranged, tally, type Coded } from "./coding";
 import type { Shape } from "./places";
 

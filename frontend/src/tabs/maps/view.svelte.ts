@@ -6,11 +6,11 @@ import { resource } from "../../lib/resource.svelte";
 import { route } from "../../lib/route.svelte";
 import { matches } from "../../lib/search";
 import { selection } from "../../lib/selection.svelte";
-import { look } from "../../lib/theme.svelte";
-import { amount, kindWord } from "../../lib/words";
-import { carried, evenedOf, ticksOf, type Axes } from "../../points/evened";
+import { theme } from "../../lib/theme.svelte";
+import { amount, kindNames } from "../../lib/format";
+import { warpPolygon, cachedQuantileLayout, layoutTicks, type Axes } from "../../points/quantile";
 import { gridOf } from "../../points/pick";
-import { amounted, categorical, coloured, expanded, positional, type Coded } from "./coding";
+import { amounted, categorical, colored, expanded, positional, type Coded } from "./coding";
 import { picked, readLasso, readNumbers, states } from "./picking";
 import { existing, indexOf, ofExample, ofHead, shapeOf, thatExist, withValue } from "./places";
 import { sources } from "./sentence";
@@ -115,11 +115,11 @@ export class MapsView {
   /** Where points are drawn. What is near what is always told by `positions`: quantile axes are another look at them. */
   readonly axes = $derived.by((): Axes => (route.params.axes === "quantile" ? "quantile" : "linear"));
   readonly evened = $derived.by(() =>
-    this.axes === "quantile" && this.positions.length ? evenedOf(this.positions) : null,
+    this.axes === "quantile" && this.positions.length ? cachedQuantileLayout(this.positions) : null,
   );
   readonly places = $derived.by(() => this.evened?.places ?? this.positions);
   readonly ticks = $derived.by(() =>
-    this.evened && this.projection ? ticksOf(this.evened, this.projection.frame) : null,
+    this.evened && this.projection ? layoutTicks(this.evened, this.projection.frame) : null,
   );
   readonly exists = $derived.by(() => existing(this.positions));
   readonly everyMap = $derived.by(() =>
@@ -156,7 +156,7 @@ export class MapsView {
   readonly keys = $derived.by(() =>
     this.coded ? expanded(this.coded, this.shape) : new Uint16Array(this.exists.length),
   );
-  readonly paint = $derived.by(() => coloured(this.coded ?? BLANK, look.now));
+  readonly paint = $derived.by(() => colored(this.coded ?? BLANK, theme.current));
   /** The clusters of the clustering that is shown, whatever the colours stand for. */
   readonly patterns = $derived.by(() =>
     this.labels && this.exists.length
@@ -179,7 +179,7 @@ export class MapsView {
     const { layers } = this.atlas.model;
     const kinds = new Set(layers.map((layer) => layer.kind)).size > 1;
     const name = (n: number) =>
-      what === "head" ? `Head ${n}` : `Layer ${n}${kinds ? `, ${kindWord[layers[n].kind]}` : ""}`;
+      what === "head" ? `Head ${n}` : `Layer ${n}${kinds ? `, ${kindNames[layers[n].kind]}` : ""}`;
     return positional(what, name, this.shape, this.exists);
   }
 
@@ -206,8 +206,8 @@ export class MapsView {
   readonly outline = $derived.by(() => {
     const { lasso, axes, positions } = this;
     if (!lasso || lasso.axes === axes || !positions.length) return lasso?.polygon ?? null;
-    const { to, from } = evenedOf(positions);
-    return carried(lasso.polygon, axes === "quantile" ? to : from);
+    const { to, from } = cachedQuantileLayout(positions);
+    return warpPolygon(lasso.polygon, axes === "quantile" ? to : from);
   });
   readonly only = $derived.by(() => (this.coded?.categories ? readNumbers(route.params.only) : []));
   readonly found = $derived.by(() => (route.params.q?.trim() ? (this.#found.value ?? []) : null));
@@ -215,7 +215,7 @@ export class MapsView {
   readonly #inside = $derived.by(() => {
     const { lasso, positions } = this; // the maps inside are those of the axes it was drawn on, whatever is shown
     if (!lasso || !positions.length) return null;
-    return gridOf(lasso.axes === "quantile" ? evenedOf(positions).places : positions).inside(lasso.polygon);
+    return gridOf(lasso.axes === "quantile" ? cachedQuantileLayout(positions).places : positions).inside(lasso.polygon);
   });
   readonly pick = $derived.by((): Uint32Array | null => {
     const { found, only, coded, shape, exists, keys } = this;

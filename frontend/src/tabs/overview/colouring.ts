@@ -17,7 +17,7 @@ export interface Amounts {
   high: number;
   scale: Scale;
 }
-export type Colouring = { kind: "none" | "mix" | "main" | "job" } | Amounts;
+export type Coloring = { kind: "none" | "mix" | "main" | "job" } | Amounts;
 
 const STATISTIC = "stat:";
 const PROFILE: Record<string, { label: string; unit: string; value: (head: Head) => number | null }> = {
@@ -43,7 +43,7 @@ const statistics = (atlas: AtlasCard, heads: Head[]): Option[] =>
 const profiles = (): Option[] =>
   Object.entries(PROFILE).map(([value, one]) => ({ value, label: one.label, group: "Clusters of a head" }));
 
-export function colourOptions(atlas: AtlasCard, heads: Head[], clustered: boolean): Option[] {
+export function colorOptions(atlas: AtlasCard, heads: Head[], clustered: boolean): Option[] {
   const group = "Clusters of a head";
   const own: Option[] = [
     { value: "mix", label: "mix of clusters", group },
@@ -75,7 +75,7 @@ function valuesOf(by: string, atlas: AtlasCard, heads: Head[]): Pick<Amounts, "l
 }
 
 /** What is below zero in some heads and above it in others is shown as a difference from zero. */
-export function colouringOf(by: string, atlas: AtlasCard, heads: Head[]): Colouring {
+export function coloringOf(by: string, atlas: AtlasCard, heads: Head[]): Coloring {
   if (by === "none" || by === "mix" || by === "main" || by === "job") return { kind: by };
   const found = valuesOf(by, atlas, heads);
   const known = found?.values.filter((value) => value !== null) as number[] | undefined;

@@ -1,6 +1,6 @@
 // The facts of the model and of the dataset, a label and a value each.
 import type { AtlasCard } from "../../lib/api";
-import { count, many } from "../../lib/words";
+import { count, plural } from "../../lib/format";
 
 type Fact = [string, string];
 
@@ -10,9 +10,9 @@ export function modelFacts(model: AtlasCard["model"]): Fact[] {
   const [few, most] = [Math.min(...heads), Math.max(...heads)];
   const kinds = [...new Set(model.layers.map((layer) => layer.kind))];
   const layers = kinds
-    .map((kind) => many(model.layers.filter((layer) => layer.kind === kind).length, `${kind} layer`))
+    .map((kind) => plural(model.layers.filter((layer) => layer.kind === kind).length, `${kind} layer`))
     .join(", ");
-  const shared = model.key_heads !== model.heads ? `, sharing ${many(model.key_heads, "key head")} a layer` : "";
+  const shared = model.key_heads !== model.heads ? `, sharing ${plural(model.key_heads, "key head")} a layer` : "";
   const found: Fact[] = [
     ["name", model.name],
     ["family", model.family],
@@ -20,7 +20,7 @@ export function modelFacts(model: AtlasCard["model"]): Fact[] {
     ["heads", `${count(total)}: ${few === most ? few : `${few}–${most}`} a layer${shared}`],
   ];
   if (model.width) found.push(["head width", count(model.width)]);
-  if (model.max_tokens) found.push(["longest input", many(model.max_tokens, "token")]);
+  if (model.max_tokens) found.push(["longest input", plural(model.max_tokens, "token")]);
   if (model.grid)
     found.push([
       "patches",
@@ -34,12 +34,12 @@ export function modelFacts(model: AtlasCard["model"]): Fact[] {
 export function dataFacts(data: AtlasCard["data"]): Fact[] {
   const found: Fact[] = [
     ["name", data.name],
-    ["examples", many(data.examples, data.modality)],
+    ["examples", plural(data.examples, data.modality)],
     ["tokens", count(data.tokens)],
   ];
-  if (data.windowed) found.push(["long texts", `${count(data.windowed)} read in ${many(data.windows, "window")}`]);
-  if (data.cut) found.push(["cut short", many(data.cut, data.modality)]);
-  if (data.skipped) found.push(["left out", many(data.skipped, data.modality)]);
+  if (data.windowed) found.push(["long texts", `${count(data.windowed)} read in ${plural(data.windows, "window")}`]);
+  if (data.cut) found.push(["cut short", plural(data.cut, data.modality)]);
+  if (data.skipped) found.push(["left out", plural(data.skipped, data.modality)]);
   return found;
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { MISSING, NOISE } from "../../lib/encoding";
 import type { AtlasCard } from "../../lib/api";
-import { colouringOf, orderOf } from "./colouring";
+import { coloringOf, orderOf } from "./colouring";
 import { between, joined, mixesFromLabels, mixesOf, shareOf, telling } from "./heads";
 
 const row = (layer: number, head: number, ...mean: (number | null)[]) => ({
@@ -16,7 +17,7 @@ const atlas = { statistics: ["a", "b", "c"].map((name) => ({ name, plain: `plain
 describe("mixes", () => {
   it("counts labels head by head, noise and missing maps apart", () => {
     // two examples of two layers and two heads; the last head does not exist
-    const labels = Uint16Array.from([3, 65535, 1, 65534, 3, 1, 3, 65534]);
+    const labels = Uint16Array.from([3, NOISE, 1, MISSING, 3, 1, 3, MISSING]);
     const mixes = mixesFromLabels(labels, 4);
     expect(mixes.get(0)).toMatchObject({ main: 3, mainShare: 1, entropy: 0, oneJob: true });
     expect(mixes.get(1)!.parts).toEqual([
@@ -70,17 +71,17 @@ describe("statistics of heads", () => {
 describe("colours and order", () => {
   const heads = joined(rows, null, 2);
   it("centres a statistic of both signs at zero", () => {
-    expect(colouringOf("stat:b", atlas, heads)).toMatchObject({
+    expect(coloringOf("stat:b", atlas, heads)).toMatchObject({
       kind: "amount",
       low: -5,
       high: 5,
       scale: "differences",
     });
-    expect(colouringOf("stat:a", atlas, heads)).toMatchObject({ low: 0.1, high: 0.9, scale: "amounts" });
+    expect(coloringOf("stat:a", atlas, heads)).toMatchObject({ low: 0.1, high: 0.9, scale: "amounts" });
   });
   it("takes an unknown name for none", () => {
     for (const name of ["stat:zzz", "constructor", ""])
-      expect(colouringOf(name, atlas, heads)).toEqual({ kind: "none" });
+      expect(coloringOf(name, atlas, heads)).toEqual({ kind: "none" });
     expect(orderOf("zzz", false, atlas, heads, [])).toBeNull();
   });
   it("ranks the largest first, unknown values last both ways", () => {
@@ -90,7 +91,7 @@ describe("colours and order", () => {
     expect(orderOf("stat:c", true, atlas, heads, [])).toEqual([2, 0, 1]);
   });
   it("ranks by the size of the main cluster, then by its share", () => {
-    const labels = Uint16Array.from([7, 4, 7, 65534, 7, 4, 4, 65534, 7, 4, 7, 65534]);
+    const labels = Uint16Array.from([7, 4, 7, MISSING, 7, 4, 4, MISSING, 7, 4, 7, MISSING]);
     const mixed = joined(rows, mixesFromLabels(labels, 4), 2);
     expect(orderOf("cluster", false, atlas, mixed, [4, 7])).toEqual([1, 0, 2]);
     expect(orderOf("cluster", true, atlas, mixed, [4, 7])).toEqual([0, 2, 1]);

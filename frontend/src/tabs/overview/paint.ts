@@ -1,9 +1,9 @@
 // All cells on one canvas: the mean map of each head, and below or around it what it is coloured by.
 import { largest, mapPixels } from "../../lib/draw";
-import { categoryColour, categoryMark, readable, scaleColour } from "../../lib/palette";
+import { categoryColor, categoryMark, textColorOn, scaleColor } from "../../lib/palette";
 import type { Theme } from "../../lib/theme.svelte";
-import { amount, headName } from "../../lib/words";
-import { onScale, type Amounts, type Colouring } from "./colouring";
+import { amount, headName } from "../../lib/format";
+import { onScale, type Amounts, type Coloring } from "./colouring";
 import { HAS, shareOf, type Head, type Mix } from "./heads";
 import type { Layout } from "./layout";
 import { resampler } from "./resample";
@@ -54,7 +54,7 @@ class Pieces {
   draw(cluster: number, x: number, y: number, width: number, height: number) {
     const { pen, look } = this;
     const mark = categoryMark(cluster);
-    pen.fillStyle = categoryColour(cluster, look.theme);
+    pen.fillStyle = categoryColor(cluster, look.theme);
     if (mark < 2) {
       pen.fillRect(x, y, width, height);
       const edge = Math.max(1, Math.round(height / 4));
@@ -66,19 +66,19 @@ class Pieces {
     }
     pen.save();
     pen.translate(x, y); // patterns begin where the piece does
-    pen.fillStyle = this.pattern(categoryColour(cluster, look.theme), mark, height);
+    pen.fillStyle = this.pattern(categoryColor(cluster, look.theme), mark, height);
     pen.fillRect(0, 0, width, height);
     pen.restore();
   }
 
-  private pattern(colour: string, mark: number, size: number): CanvasPattern {
-    const key = `${colour} ${mark} ${size}`;
+  private pattern(color: string, mark: number, size: number): CanvasPattern {
+    const key = `${color} ${mark} ${size}`;
     let made = this.patterns.get(key);
     if (!made) {
       const tile = document.createElement("canvas");
       tile.width = tile.height = size;
       const pen = tile.getContext("2d")!;
-      pen.fillStyle = pen.strokeStyle = colour;
+      pen.fillStyle = pen.strokeStyle = color;
       pen.beginPath();
       if (mark === 2) pen.fill(new Path2D(`M${size / 2} 0 L${size} ${size} L0 ${size} Z`));
       else {
@@ -127,10 +127,10 @@ function amountCard(pen: Pen, amounts: Amounts, at: number, look: Look, layout: 
   const value = amounts.values[at];
   const frame = frameOf(layout);
   const share = value === null ? 0 : onScale(amounts, value);
-  pen.fillStyle = value === null ? look.track : scaleColour(amounts.scale, look.theme, share);
+  pen.fillStyle = value === null ? look.track : scaleColor(amounts.scale, look.theme, share);
   pen.fillRect(x - frame, y - frame, map + 2 * frame, map + Math.round(2 * ratio) + strip + frame);
   if (strip < 12 * ratio) return;
-  pen.fillStyle = value === null ? look.muted : readable(amounts.scale, look.theme, share);
+  pen.fillStyle = value === null ? look.muted : textColorOn(amounts.scale, look.theme, share);
   pen.textAlign = "center";
   pen.textBaseline = "middle";
   pen.fillText(amount(value), x + map / 2, y + map + (Math.round(2 * ratio) + strip) / 2 + 0.5 * ratio);
@@ -141,7 +141,7 @@ const frameOf = ({ gap, ratio }: Layout) => Math.max(1, Math.min(Math.round(2 * 
 
 function jobBar(pen: Pen, mix: Mix, look: Look, layout: Layout, x: number, y: number, height: number) {
   const { map, ratio } = layout;
-  pen.fillStyle = scaleColour("amounts", look.theme, mix.oneJob ? 0.8 : 0.45);
+  pen.fillStyle = scaleColor("amounts", look.theme, mix.oneJob ? 0.8 : 0.45);
   if (mix.oneJob) return pen.fillRect(x, y, map, height);
   const space = Math.max(1, Math.round((map > 40 * ratio ? 4 : 2) * ratio));
   const piece = (map - 2 * space) / 3;
@@ -152,12 +152,12 @@ export interface Picture {
   heads: Head[];
   layout: Layout;
   sheet: HTMLCanvasElement;
-  colouring: Colouring;
+  coloring: Coloring;
   cluster: number | null; // heads that have it stand out
   look: Look;
 }
 
-export function paint(canvas: HTMLCanvasElement, { heads, layout, sheet, colouring, cluster, look }: Picture) {
+export function paint(canvas: HTMLCanvasElement, { heads, layout, sheet, coloring, cluster, look }: Picture) {
   const { map, strip, label, ratio, x, y } = layout;
   canvas.width = layout.width;
   canvas.height = layout.height;
@@ -169,19 +169,19 @@ export function paint(canvas: HTMLCanvasElement, { heads, layout, sheet, colouri
   heads.forEach((head, at) => {
     const [left, top, mix] = [x[at], y[at], head.mix];
     pen.globalAlpha = cluster === null || shareOf(mix, cluster) >= HAS ? 1 : FAINT;
-    if (colouring.kind === "amount") amountCard(pen, colouring, at, look, layout, left, top);
-    if (colouring.kind === "main" && mix && mix.main !== null) {
+    if (coloring.kind === "amount") amountCard(pen, coloring, at, look, layout, left, top);
+    if (coloring.kind === "main" && mix && mix.main !== null) {
       const frame = frameOf(layout);
-      pen.fillStyle = categoryColour(mix.main, look.theme);
+      pen.fillStyle = categoryColor(mix.main, look.theme);
       pen.fillRect(left - frame, top - frame, map + 2 * frame, map + 2 * frame);
     }
     pen.drawImage(sheet, (at % SHEET) * map, Math.floor(at / SHEET) * map, map, map, left, top, map, map);
-    const under = top + map + below + (colouring.kind === "main" ? Math.round(ratio) : 0);
-    if (mix && colouring.kind === "mix")
+    const under = top + map + below + (coloring.kind === "main" ? Math.round(ratio) : 0);
+    if (mix && coloring.kind === "mix")
       mixBar(pieces, pen, look, mix, cluster, left, under, map, bar, Math.round(ratio));
-    if (mix && colouring.kind === "main" && mix.main !== null)
+    if (mix && coloring.kind === "main" && mix.main !== null)
       mixBar(pieces, pen, look, mix, mix.main, left, under, map, bar, 0);
-    if (mix && colouring.kind === "job") jobBar(pen, mix, look, layout, left, under, bar);
+    if (mix && coloring.kind === "job") jobBar(pen, mix, look, layout, left, under, bar);
     if (label) {
       pen.fillStyle = look.muted;
       pen.textAlign = "left";

@@ -1,6 +1,6 @@
 // What a head does, in a sentence, from what is known of it.
 import type { AtlasCard } from "../../lib/api";
-import { amount, headName, list, many, percent, THIN } from "../../lib/words";
+import { amount, headName, joinList, plural, percent, THIN } from "../../lib/format";
 import type { Head, Telling } from "./heads";
 
 /** A number with its sign. */
@@ -23,7 +23,7 @@ export function headSentence(
 ): string {
   const called = (cluster: number) =>
     name(cluster).length > LONGEST ? `${name(cluster).slice(0, LONGEST)}…` : name(cluster);
-  const on = `on ${many(n, atlas.data.modality)}`;
+  const on = `on ${plural(n, atlas.data.modality)}`;
   const parts = head.mix?.parts ?? [];
   if (head.mix?.oneJob)
     return `${headName(head)} has one job: ${percent(parts[0].share)} of its maps ${on} are “${called(parts[0].cluster)}”.`;
@@ -31,7 +31,7 @@ export function headSentence(
     const named = parts.filter((part) => part.share >= SECOND).slice(0, 3);
     if (!named.length)
       return `${headName(head)} has many jobs: ${on} its maps lie in ${parts.length} clusters, none with ${percent(SECOND)} of them.`;
-    return `${headName(head)} has several jobs: ${on} its maps are ${list(named.map((part) => `“${called(part.cluster)}” (${percent(part.share)})`))}.`;
+    return `${headName(head)} has several jobs: ${on} its maps are ${joinList(named.map((part) => `“${called(part.cluster)}” (${percent(part.share)})`))}.`;
   }
   const first = statistics[0];
   if (!first) return `${headName(head)} ${on}.`;

@@ -1,6 +1,6 @@
 // All heads as a table to take away.
 import type { AtlasCard, ClusterRow } from "../../lib/api";
-import type { Table } from "../../lib/figure";
+import type { Table } from "../../lib/export";
 import { shareOf, type Head } from "./heads";
 
 export function headTable(atlas: AtlasCard, heads: Head[], clusters: ClusterRow[]): Table {

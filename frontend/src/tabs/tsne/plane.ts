@@ -3,7 +3,7 @@ import type { Frame } from "../../lib/api";
 import { decodePosition, encodePosition, UNPLACED } from "../../lib/encoding";
 import { PLANE, toPlane, toScreen, type Bounds, type Camera, type Size } from "../../points/camera";
 import { quantileAxis, roundTicks, type Axis } from "../../points/axes";
-import { evenMarks, type Axes, type Ticks } from "../../points/evened";
+import { axisTicks, type Axes, type Ticks } from "../../points/quantile";
 
 export interface Plane {
   places: Float64Array; // pairs; NaN has no place
@@ -51,7 +51,7 @@ export function planeOf(positions: Uint16Array, frame: Frame, axes: Axes, wide: 
     if (!Number.isNaN(places[i])) places[i] = put(axis, both[axis].forward(values[axis][i >> 1]));
   }
   const bounds = { left: put(0, 0), right: put(0, 1), bottom: put(1, 0), top: put(1, 1) };
-  return { places, bounds, ticks: evenMarks(both, reach) };
+  return { places, bounds, ticks: axisTicks(both, reach) };
 }
 
 function linearTicks({ x, y, step }: Frame, camera: Camera, size: Size) {
@@ -61,7 +61,10 @@ function linearTicks({ x, y, step }: Frame, camera: Camera, size: Size) {
   const across = roundTicks(decodePosition(left, x, step), decodePosition(right, x, step), size.width / 90);
   const up = roundTicks(decodePosition(bottom, y, step), decodePosition(top, y, step), size.height / 70);
   return {
-    across: across.map(({ value, label }) => ({ at: toScreen(camera, size, encodePosition(value, x, step), 0)[0], label })),
+    across: across.map(({ value, label }) => ({
+      at: toScreen(camera, size, encodePosition(value, x, step), 0)[0],
+      label,
+    })),
     up: up.map(({ value, label }) => ({ at: toScreen(camera, size, 0, encodePosition(value, y, step))[1], label })),
   };
 }

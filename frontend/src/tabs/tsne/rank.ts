@@ -1,7 +1,7 @@
 // The heads of a text: where each one's points are in the buffers, in which order they are shown, and what is said.
 import type { HeadLayout, Progress, Tsne } from "../../lib/api";
 import type { HeadPlace } from "../../lib/selection.svelte";
-import { amount, headName, many } from "../../lib/words";
+import { amount, headName, plural } from "../../lib/format";
 import type { Focus } from "../examples/tints";
 
 export type Sort = "layer" | "kl" | "activity" | "chain";
@@ -35,7 +35,7 @@ export function ordered(heads: HeadLayout[], sort: Sort): number[] {
 /** What a head is sorted by, in words. */
 export function saysValue(one: HeadLayout, sort: Sort): string {
   if (sort === "activity") return amount(one.activity);
-  return sort === "chain" ? many(one.chain, "step") : `KL ${amount(best(one))}`;
+  return sort === "chain" ? plural(one.chain, "step") : `KL ${amount(best(one))}`;
 }
 
 /** Where the points of each layout begin in a buffer, and one more for the end. */
@@ -86,9 +86,9 @@ export function says(found: Tsne, place: HeadPlace, points: number, what: string
     return `${headName(place)} cannot be laid out on this ${what}: ${one.notes[0] ?? "there is nothing to lay out"}.`;
   const known = one.kl.filter((value): value is number => value !== null);
   const rank = ordered(found.heads, "activity").indexOf(at) + 1;
-  const chain = one.chain > 1 ? `in chains of up to ${many(one.chain, "step")}` : "without chains";
-  const active = `${rank === 1 ? "" : `${ordinal(rank)} `}most active of ${many(found.heads.length, "head")}`;
-  return `${headName(place)}, ${active}, reads these ${many(points, found.unit === "word" ? "word" : "token")} ${chain}: KL ${least.toFixed(2)} to ${Math.max(...known).toFixed(2)} in ${many(found.restarts, "restart")}.`;
+  const chain = one.chain > 1 ? `in chains of up to ${plural(one.chain, "step")}` : "without chains";
+  const active = `${rank === 1 ? "" : `${ordinal(rank)} `}most active of ${plural(found.heads.length, "head")}`;
+  return `${headName(place)}, ${active}, reads these ${plural(points, found.unit === "word" ? "word" : "token")} ${chain}: KL ${least.toFixed(2)} to ${Math.max(...known).toFixed(2)} in ${plural(found.restarts, "restart")}.`;
 }
 
 /** The least attention that is drawn as a line: about one line a token, and never of what is next to nothing. */

@@ -3,13 +3,13 @@
 // pictures are made behind it and replace it, until every point is drawn.
 import { Budget, finer, FRAME, Pass, strokes, type Stroke } from "./budget";
 import { WHOLE, type Camera } from "./camera";
-import { Fence } from "./fence";
-import { layered, packed, standingFor, styleFor } from "./marks";
+import { GpuFence } from "./fence";
+import { layered, packed, standingFor, styleFor } from "./style";
 import { alike, arranged, gatherKeys, gatherPairs, members, type Arrangement, type Group } from "./order";
 import { Surface, type Box } from "./surface";
 
 export interface Scene {
-  positions: Uint16Array; // pairs; 65535 means no such map
+  positions: Uint16Array; // pairs of coordinates, see lib/encoding
   keys: Uint8Array | Uint16Array; // a point's entry of the table; keys beyond its end take the last entry
   lut: Uint8Array; // the table: red, green, blue, opacity
   marks: Uint8Array | null; // the mark of each entry of the table; null: all discs
@@ -24,7 +24,7 @@ const STILL = 120; // milliseconds without a movement after which finer pictures
 const ALL = { lists: true, places: true, keys: true, table: true };
 const NONE = { lists: false, places: false, keys: false, table: false };
 
-export class Points {
+export class PointRenderer {
   private surface: Surface;
   private scene: Scene = {
     positions: new Uint16Array(0),
@@ -45,7 +45,7 @@ export class Points {
   private ratio = 1; // screen pixels for each pixel of the page
   private readonly refining = new Budget(); // behind the screen
   private readonly sampling = new Budget(FRAME, () => this.refining.count / 2); // straight to the screen
-  private readonly fence = new Fence();
+  private readonly fence = new GpuFence();
   private pass: Pass | null = null; // the finer picture in the making
   private shown = 0; // points of the picture on screen
   private wanted = false; // whether a new picture is

@@ -4,7 +4,7 @@ import type { HeadPlace } from "./selection.svelte";
 export const THIN = "\u202f";
 
 /** `many(1204, "map")` is 1,204 maps. */
-export const many = (count: number, what: string) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+export const plural = (count: number, what: string) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 
 export const count = (value: number) => value.toLocaleString("en");
 
@@ -36,7 +36,7 @@ export const interval = (value: number | null, low: number | null, high: number 
   low === null || high === null ? amount(value) : `${amount(value)} [${amount(low)}, ${amount(high)}]`;
 
 /** A p-value. */
-export const probability = (p: number | null) =>
+export const pValue = (p: number | null) =>
   p === null ? "–" : p < 0.001 ? `<${THIN}0.001` : p.toPrecision(2).replace(/\.?0+$/, "");
 
 export const headName = ({ layer, head }: HeadPlace) => `L${layer}·H${head}`;
@@ -45,8 +45,8 @@ export const headName = ({ layer, head }: HeadPlace) => `L${layer}·H${head}`;
 export const examplesWord = (modality: "text" | "image") => modality;
 
 /** A list as a sentence has it. */
-export const list = (parts: string[]) =>
+export const joinList = (parts: string[]) =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts[parts.length - 1]}`;
 
 /** A name that a layer goes by: encoder-decoder models have three kinds. */
-export const kindWord = { encoder: "input–input", decoder: "output–output", cross: "input–output" } as const;
+export const kindNames = { encoder: "input–input", decoder: "output–output", cross: "input–output" } as const;

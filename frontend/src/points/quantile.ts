@@ -1,9 +1,9 @@
 // Points on quantile-equidistant axes, for as many points as there are maps: coordinates are u16, so that counting finds
 // every quantile and a table maps every coordinate.
+import { CODES, decodePosition, encodePosition, UNPLACED } from "../lib/encoding";
 import type { Frame } from "../lib/api";
-import { evenTicks, rankedAxis, type Axis } from "./axes";
+import { countedAxis, quantileTicks, type Axis } from "./axes";
 import { PLANE, toPlane, toScreen, type Camera, type Size } from "./camera";
-import { NO_MAP } from "./marks";
 import type { Polygon } from "./polygon";
 
 export type Axes = "linear" | "quantile";
@@ -16,7 +16,7 @@ export interface Mark {
 
 export type Ticks = (camera: Camera, size: Size) => { across: Mark[]; up: Mark[] };
 
-export interface Evened {
+export interface QuantileLayout {
   places: Uint16Array; // the same points, from 0 to 65534 on each axis
   to: Point; // from the plane of the positions to that of the places
   from: Point;
@@ -26,10 +26,10 @@ export interface Evened {
 type Point = (x: number, y: number) => [number, number];
 
 /** Positions on axes from `k` quantiles of each coordinate; what has no place gets none. */
-export function evened(positions: Uint16Array, k = 100): Evened {
-  const [across, up] = [new Uint32Array(65536), new Uint32Array(65536)];
+export function quantileLayout(positions: Uint16Array, k = 100): QuantileLayout {
+  const [across, up] = [new Uint32Array(CODES), new Uint32Array(CODES)];
   for (let i = 0; i < positions.length; i += 2) {
-    if (positions[i] === NO_MAP) continue;
+    if (positions[i] === UNPLACED) continue;
     across[positions[i]]++;
     up[positions[i + 1]]++;
   }
@@ -37,7 +37,7 @@ export function evened(positions: Uint16Array, k = 100): Evened {
   const [x, y] = both.map(tableOf);
   const places = new Uint16Array(positions.length);
   for (let i = 0; i < positions.length; i += 2) {
-    if (positions[i] === NO_MAP) places[i] = places[i + 1] = NO_MAP;
+    if (positions[i] === UNPLACED) places[i] = places[i + 1] = UNPLACED;
     else {
       places[i] = x[positions[i]];
       places[i + 1] = y[positions[i + 1]];
@@ -51,40 +51,25 @@ export function evened(positions: Uint16Array, k = 100): Evened {
   };
 }
 
-/** The axis of a coordinate that takes each value so many times. */
-function countedAxis(counts: Uint32Array, k: number): Axis {
-  let [value, passed] = [-1, 0]; // ranks below `passed` have this value or a smaller one
-  const valueAt = (rank: number) => {
-    if (value >= 0 && rank < passed - counts[value]) [value, passed] = [-1, 0];
-    while (rank >= passed) passed += counts[++value];
-    return value;
-  };
-  return rankedAxis(
-    counts.reduce((sum, count) => sum + count, 0),
-    valueAt,
-    k,
-  );
-}
-
 function tableOf(axis: Axis): Uint16Array {
   const table = new Uint16Array(PLANE + 1);
   for (let value = 0; value <= PLANE; value++) table[value] = Math.round(PLANE * axis.forward(value));
   return table;
 }
 
-const made = new WeakMap<Uint16Array, Evened>();
+const made = new WeakMap<Uint16Array, QuantileLayout>();
 
 /** The same, computed once for each set of positions. */
-export function evenedOf(positions: Uint16Array): Evened {
+export function cachedQuantileLayout(positions: Uint16Array): QuantileLayout {
   let found = made.get(positions);
-  if (!found) made.set(positions, (found = evened(positions)));
+  if (!found) made.set(positions, (found = quantileLayout(positions)));
   return found;
 }
 
 const PIECE = PLANE / 128; // of an edge that bends
 
 /** A polygon in another plane: straight edges bend there, so they are taken over in pieces. */
-export function carried(polygon: Polygon, point: Point): Polygon {
+export function warpPolygon(polygon: Polygon, point: Point): Polygon {
   return polygon.flatMap(([ax, ay], at) => {
     const [bx, by] = polygon[(at + 1) % polygon.length];
     const pieces = Math.max(1, Math.ceil(Math.hypot(bx - ax, by - ay) / PIECE));
@@ -95,11 +80,11 @@ export function carried(polygon: Polygon, point: Point): Polygon {
 }
 
 /** Ticks of the places in sight, with the values that the frame gives to the positions. */
-export const ticksOf = ({ both }: Evened, { x, y, step }: Frame): Ticks =>
-  evenMarks([valued(both[0], x, step), valued(both[1], y, step)]);
+export const layoutTicks = ({ both }: QuantileLayout, { x, y, step }: Frame): Ticks =>
+  axisTicks([valued(both[0], x, step), valued(both[1], y, step)]);
 
 /** Ticks of quantile axes in sight; an axis reaches over so many planes, around the middle of the plane. */
-export const evenMarks =
+export const axisTicks =
   ([across, up]: [Axis, Axis], [wide, high] = [1, 1]): Ticks =>
   (camera, size) => {
     const [left, top] = toPlane(camera, size, 0, 0);
@@ -108,11 +93,13 @@ export const evenMarks =
     const put = (place: number, reach: number) => PLANE * ((place - 0.5) * reach + 0.5);
     const many = (pixels: number) => (pixels > 600 ? 8 : 4);
     return {
-      across: evenTicks(across, share(left, wide), share(right, wide), many(size.width)).map(({ place, label }) => ({
-        at: toScreen(camera, size, put(place, wide), 0)[0],
-        label,
-      })),
-      up: evenTicks(up, share(bottom, high), share(top, high), many(size.height)).map(({ place, label }) => ({
+      across: quantileTicks(across, share(left, wide), share(right, wide), many(size.width)).map(
+        ({ place, label }) => ({
+          at: toScreen(camera, size, put(place, wide), 0)[0],
+          label,
+        }),
+      ),
+      up: quantileTicks(up, share(bottom, high), share(top, high), many(size.height)).map(({ place, label }) => ({
         at: toScreen(camera, size, 0, put(place, high))[1],
         label,
       })),
@@ -121,6 +108,6 @@ export const evenMarks =
 
 /** An axis of coordinates as one of the values they stand for. */
 const valued = (axis: Axis, middle: number, step: number): Axis => ({
-  forward: (value) => axis.forward((value - middle) / step + PLANE / 2),
-  inverse: (place) => middle + (axis.inverse(place) - PLANE / 2) * step,
+  forward: (value) => axis.forward(encodePosition(value, middle, step)),
+  inverse: (place) => decodePosition(axis.inverse(place), middle, step),
 });

@@ -1,14 +1,14 @@
 // The words of a figure as they stand on the screen, for a file: each line at its place, cut where the page cuts it.
 export const NS = "http://www.w3.org/2000/svg";
 
-export interface Frame {
+export interface Extent {
   left: number;
   top: number;
   right: number;
   bottom: number;
 }
 
-export function node(name: string, attributes: Record<string, string | number>): SVGElement {
+export function svgElement(name: string, attributes: Record<string, string | number>): SVGElement {
   const made = document.createElementNS(NS, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
   return made;
@@ -17,7 +17,7 @@ export function node(name: string, attributes: Record<string, string | number>):
 const SKIPPED = "svg, canvas, select, input, textarea, option, [data-no-export], [role=menu], .sr-only";
 
 /** Puts the words of an element into a drawing, and tells how far they reach. */
-export function words(element: Element, out: SVGElement, reach: (box: Frame) => void) {
+export function appendText(element: Element, out: SVGElement, reach: (box: Extent) => void) {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   for (let text = walker.nextNode() as Text | null; text; text = walker.nextNode() as Text | null) {
     const parent = text.parentElement!;
@@ -32,11 +32,11 @@ export function words(element: Element, out: SVGElement, reach: (box: Frame) => 
   }
 }
 
-function lineOf(content: string, box: Frame, style: CSSStyleDeclaration): SVGElement {
+function lineOf(content: string, box: Extent, style: CSSStyleDeclaration): SVGElement {
   const height = box.bottom - box.top;
   const across = style.writingMode.startsWith("vertical");
   const halo = parseFloat(style.webkitTextStrokeWidth) || 0;
-  const made = node("text", {
+  const made = svgElement("text", {
     ...(across
       ? { transform: `translate(${box.left + (box.right - box.left) * 0.26} ${box.top}) rotate(90)` }
       : { x: box.left, y: box.top + height * 0.78 }),

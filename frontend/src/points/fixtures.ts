@@ -1,5 +1,5 @@
 // Points for tests: clusters of different sizes, some background, and some maps that do not exist.
-import { NO_MAP } from "./marks";
+import { TOP, UNPLACED } from "../lib/encoding";
 
 /** Numbers from 0 to 1 that are the same every time (mulberry32). */
 export function random(seed: number): () => number {
@@ -21,7 +21,7 @@ export function cloud(count: number, seed = 1): Uint16Array {
     const spread = cluster === 7 ? 60_000 : 1_500 * (1 + cluster);
     for (const [axis, middle] of [x, y].entries()) {
       const value = middle + (next() + next() + next() - 1.5) * spread;
-      positions[2 * i + axis] = i % 100 === 99 ? NO_MAP : Math.min(65_534, Math.max(0, Math.round(value)));
+      positions[2 * i + axis] = i % 100 === 99 ? UNPLACED : Math.min(TOP, Math.max(0, Math.round(value)));
     }
   }
   return positions;

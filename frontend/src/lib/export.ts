@@ -1,6 +1,6 @@
 // A figure as a file. What is on the screen (canvases, drawings, words) is put together as one SVG, which is also
 // painted for a PNG; styles are written into the copy, so that it looks the same anywhere.
-import { NS, node, words, type Frame } from "./lettering";
+import { NS, svgElement, appendText, type Extent } from "./svg";
 
 const STYLES = [
   "fill",
@@ -25,12 +25,12 @@ const EDGE = 12; // pixels of paper around a picture
 const SCALE = 2; // pixels of a PNG for each on the screen
 
 /** How a canvas goes into a file where its pixels on the screen would not do: finer, complete, or as shapes. */
-export const drawings = new WeakMap<HTMLCanvasElement, () => HTMLCanvasElement | SVGElement>();
+export const canvasExports = new WeakMap<HTMLCanvasElement, () => HTMLCanvasElement | SVGElement>();
 
 /** A category that the picture in a file has to name. */
-export interface Named {
+export interface LegendEntry {
   name: string;
-  colour: string;
+  color: string;
   mark: number; // disc, ring, triangle, cross
 }
 
@@ -61,15 +61,15 @@ function canvasImage(canvas: HTMLCanvasElement): string {
 /** A canvas, a drawing, a picture or a filled box, at its place. */
 function drawn(one: Element, place: Record<"x" | "y" | "width" | "height", number>): SVGElement | null {
   if (one instanceof HTMLCanvasElement || one instanceof HTMLImageElement) {
-    const made = one instanceof HTMLCanvasElement ? (drawings.get(one)?.() ?? one) : copied(one);
+    const made = one instanceof HTMLCanvasElement ? (canvasExports.get(one)?.() ?? one) : copied(one);
     if (made instanceof SVGElement) {
-      const moved = node("g", { transform: `translate(${place.x} ${place.y})` });
+      const moved = svgElement("g", { transform: `translate(${place.x} ${place.y})` });
       moved.append(made);
       return moved;
     }
     const href = canvasImage(made);
     return href
-      ? node("image", {
+      ? svgElement("image", {
           ...place,
           href,
           preserveAspectRatio: "none",
@@ -86,7 +86,7 @@ function drawn(one: Element, place: Record<"x" | "y" | "width" | "height", numbe
   const round = style.borderRadius.endsWith("%") ? place.width / 2 : parseFloat(style.borderRadius) || 0;
   return /^rgba\(.* 0\)$|^transparent$/.test(style.backgroundColor)
     ? null
-    : node("rect", { ...place, rx: round, fill: style.backgroundColor });
+    : svgElement("rect", { ...place, rx: round, fill: style.backgroundColor });
 }
 
 function copied(picture: HTMLImageElement): HTMLCanvasElement {
@@ -97,22 +97,28 @@ function copied(picture: HTMLImageElement): HTMLCanvasElement {
 }
 
 /** Names of categories below a picture, in columns; as high as the answer says. */
-function key(named: Named[], left: number, top: number, width: number, out: SVGElement): number {
+function key(named: LegendEntry[], left: number, top: number, width: number, out: SVGElement): number {
   const style = getComputedStyle(document.body);
   const ink = style.color;
   const columns = Math.max(1, Math.min(named.length, Math.floor(width / 230)));
   const [column, row] = [width / columns, 20];
   const rows = Math.ceil(named.length / columns);
-  named.forEach(({ name, colour, mark }, at) => {
+  named.forEach(({ name, color, mark }, at) => {
     const [x, y] = [left + Math.floor(at / rows) * column, top + 16 + (at % rows) * row];
-    const line = { fill: "none", stroke: colour, "stroke-width": 2.6 };
+    const line = { fill: "none", stroke: color, "stroke-width": 2.6 };
     if (mark < 2)
-      out.append(node("circle", { cx: x + 5, cy: y + 5, r: mark ? 3.6 : 5, ...(mark ? line : { fill: colour }) }));
+      out.append(svgElement("circle", { cx: x + 5, cy: y + 5, r: mark ? 3.6 : 5, ...(mark ? line : { fill: color }) }));
     else if (mark === 2)
-      out.append(node("path", { d: `M${x + 5} ${y} L${x + 10} ${y + 9.4} L${x} ${y + 9.4} Z`, fill: colour }));
-    else out.append(node("path", { d: `M${x + 1} ${y + 1} l8 8 m0 -8 l-8 8`, ...line }));
+      out.append(svgElement("path", { d: `M${x + 5} ${y} L${x + 10} ${y + 9.4} L${x} ${y + 9.4} Z`, fill: color }));
+    else out.append(svgElement("path", { d: `M${x + 1} ${y + 1} l8 8 m0 -8 l-8 8`, ...line }));
     const most = Math.floor((column - 28) / 6.4);
-    const text = node("text", { x: x + 16, y: y + 9.5, fill: ink, "font-size": 12, "font-family": style.fontFamily });
+    const text = svgElement("text", {
+      x: x + 16,
+      y: y + 9.5,
+      fill: ink,
+      "font-size": 12,
+      "font-family": style.fontFamily,
+    });
     text.textContent = name.length > most ? `${name.slice(0, most - 1)}…` : name;
     out.append(text);
   });
@@ -120,16 +126,16 @@ function key(named: Named[], left: number, top: number, width: number, out: SVGE
 }
 
 /** What is seen in an element, as an SVG. What scrolls is shown whole. */
-export function asSvg(element: Element, named: Named[] = []): SVGSVGElement {
+export function asSvg(element: Element, named: LegendEntry[] = []): SVGSVGElement {
   const box = element.getBoundingClientRect();
-  const frame: Frame = { left: box.left, top: box.top, right: box.right, bottom: box.bottom };
+  const frame: Extent = { left: box.left, top: box.top, right: box.right, bottom: box.bottom };
   const reach = (one: { left: number; top: number; right: number; bottom: number }) => {
     frame.left = Math.min(frame.left, one.left);
     frame.top = Math.min(frame.top, one.top);
     frame.right = Math.max(frame.right, one.right);
     frame.bottom = Math.max(frame.bottom, one.bottom);
   };
-  const inner = node("g", {});
+  const inner = svgElement("g", {});
   for (const one of element.querySelectorAll("canvas, svg, img, [data-fill]")) {
     if (one.parentElement?.closest("svg") || one.closest("[data-no-export], [role=menu]")) continue;
     const own = one.getBoundingClientRect();
@@ -139,16 +145,16 @@ export function asSvg(element: Element, named: Named[] = []): SVGSVGElement {
     reach(own);
     inner.append(made);
   }
-  words(element, inner, reach);
+  appendText(element, inner, reach);
   const low = named.length ? key(named, frame.left, frame.bottom, frame.right - frame.left, inner) : 0;
   const [width, height] = [
     Math.ceil(frame.right - frame.left) + 2 * EDGE,
     Math.ceil(frame.bottom - frame.top + low) + 2 * EDGE,
   ];
-  const out = node("svg", { xmlns: NS, width, height, viewBox: `0 0 ${width} ${height}` }) as SVGSVGElement;
+  const out = svgElement("svg", { xmlns: NS, width, height, viewBox: `0 0 ${width} ${height}` }) as SVGSVGElement;
   const paper = getComputedStyle(document.documentElement).getPropertyValue("--paper").trim() || "#ffffff";
   inner.setAttribute("transform", `translate(${EDGE - frame.left} ${EDGE - frame.top})`);
-  out.append(node("rect", { width, height, fill: paper }), inner);
+  out.append(svgElement("rect", { width, height, fill: paper }), inner);
   return out;
 }
 
@@ -162,11 +168,11 @@ function download(content: Blob, name: string) {
 
 const serialise = (svg: SVGSVGElement) => new XMLSerializer().serializeToString(svg);
 
-export function saveSvg(element: Element, name: string, named?: Named[]) {
+export function saveSvg(element: Element, name: string, named?: LegendEntry[]) {
   download(new Blob([serialise(asSvg(element, named))], { type: "image/svg+xml" }), `${name}.svg`);
 }
 
-export async function savePng(element: Element, name: string, named?: Named[]) {
+export async function savePng(element: Element, name: string, named?: LegendEntry[]) {
   const svg = asSvg(element, named);
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(serialise(svg))}`;

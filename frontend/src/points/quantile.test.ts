@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { TOP, UNPLACED } from "../lib/encoding";
 import { quantileAxis } from "./axes";
 import { fitted, WHOLE } from "./camera";
-import { carried, evened, evenedOf, ticksOf } from "./evened";
+import { warpPolygon, quantileLayout, cachedQuantileLayout, layoutTicks } from "./quantile";
 import { alike } from "./order";
 import { boundsOf, GridIndex } from "./pick";
 
-const NONE = 65535;
 let seed = 5;
 const chance = () => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32;
 
@@ -14,20 +14,20 @@ function crowd(count: number): Uint16Array {
   const out = new Uint16Array(2 * count);
   for (let i = 0; i < count; i++) {
     const spread = (far = chance() * 2 - 1) => Math.round(32767 + 32767 * far * Math.abs(far));
-    [out[2 * i], out[2 * i + 1]] = i % 50 === 49 ? [NONE, NONE] : [i % 7 ? spread() : 32000, spread()];
+    [out[2 * i], out[2 * i + 1]] = i % 50 === 49 ? [UNPLACED, UNPLACED] : [i % 7 ? spread() : 32000, spread()];
   }
   return out;
 }
 const positions = crowd(5000);
-const known = Array.from({ length: 5000 }, (_, i) => i).filter((i) => positions[2 * i] !== NONE);
-const found = evened(positions);
+const known = Array.from({ length: 5000 }, (_, i) => i).filter((i) => positions[2 * i] !== UNPLACED);
+const found = quantileLayout(positions);
 
 describe("points on quantile axes", () => {
   it("lie where the axis of all their coordinates puts them", () => {
     for (const axis of [0, 1]) {
       const slow = quantileAxis(known.map((i) => positions[2 * i + axis]));
       for (const i of known)
-        expect(found.places[2 * i + axis]).toBe(Math.round(65534 * slow.forward(positions[2 * i + axis])));
+        expect(found.places[2 * i + axis]).toBe(Math.round(TOP * slow.forward(positions[2 * i + axis])));
     }
   });
   it("keep their order, reach both ends, and have no place where they had none", () => {
@@ -35,16 +35,17 @@ describe("points on quantile axes", () => {
       const order = [...known].sort((a, b) => positions[2 * a + axis] - positions[2 * b + axis]);
       const places = order.map((i) => found.places[2 * i + axis]);
       places.forEach((place, k) => expect(place).toBeGreaterThanOrEqual(k ? places[k - 1] : 0));
-      expect([places[0], places[places.length - 1]]).toEqual([0, 65534]);
+      expect([places[0], places[places.length - 1]]).toEqual([0, TOP]);
     }
-    expect(boundsOf(found.places)).toEqual({ left: 0, bottom: 0, right: 65534, top: 65534 });
-    for (let i = 49; i < 5000; i += 50) expect([found.places[2 * i], found.places[2 * i + 1]]).toEqual([NONE, NONE]);
+    expect(boundsOf(found.places)).toEqual({ left: 0, bottom: 0, right: TOP, top: TOP });
+    for (let i = 49; i < 5000; i += 50)
+      expect([found.places[2 * i], found.places[2 * i + 1]]).toEqual([UNPLACED, UNPLACED]);
     expect(alike(positions, found.places)).toBe(true);
     expect(alike(positions, found.places.slice(2))).toBe(false);
   });
   it("are spread evenly", () => {
     const counts = new Array(10).fill(0);
-    for (const i of known) counts[Math.min(9, Math.floor((10 * found.places[2 * i + 1]) / 65535))]++;
+    for (const i of known) counts[Math.min(9, Math.floor((10 * found.places[2 * i + 1]) / (TOP + 1)))]++;
     for (const count of counts) expect(Math.abs(count - known.length / 10)).toBeLessThan(known.length / 60);
   });
   it("come back", () => {
@@ -59,16 +60,16 @@ describe("points on quantile axes", () => {
     const below = known.filter((i) => positions[2 * i] < 32000).length;
     const same = known.filter((i) => positions[2 * i] === 32000).length;
     expect(same).toBeGreaterThan(600);
-    expect(Math.abs(tied / 65534 - (below + same / 2) / known.length)).toBeLessThan(0.011);
+    expect(Math.abs(tied / TOP - (below + same / 2) / known.length)).toBeLessThan(0.011);
   });
   it("may be one, all alike, or none", () => {
-    expect([...evened(Uint16Array.from([7, 9])).places]).toEqual([32767, 32767]);
-    expect([...evened(Uint16Array.from([7, 9, 7, 9, 7, 9])).places]).toEqual(new Array(6).fill(32767));
-    expect([...evened(Uint16Array.from([NONE, NONE])).places]).toEqual([NONE, NONE]);
-    expect(evened(new Uint16Array(0)).places.length).toBe(0);
+    expect([...quantileLayout(Uint16Array.from([7, 9])).places]).toEqual([32767, 32767]);
+    expect([...quantileLayout(Uint16Array.from([7, 9, 7, 9, 7, 9])).places]).toEqual(new Array(6).fill(32767));
+    expect([...quantileLayout(Uint16Array.from([UNPLACED, UNPLACED])).places]).toEqual([UNPLACED, UNPLACED]);
+    expect(quantileLayout(new Uint16Array(0)).places.length).toBe(0);
   });
   it("are computed once", () => {
-    expect(evenedOf(positions)).toBe(evenedOf(positions));
+    expect(cachedQuantileLayout(positions)).toBe(cachedQuantileLayout(positions));
   });
 });
 
@@ -76,7 +77,7 @@ describe("ticks", () => {
   const frame = { x: 2, y: -1, step: 0.001 };
   const size = { width: 500, height: 500 };
   it("carry the values of the frame at equal steps", () => {
-    const { across, up } = ticksOf(found, frame)(WHOLE, size);
+    const { across, up } = layoutTicks(found, frame)(WHOLE, size);
     expect(across.map(({ at }) => Math.round(at))).toEqual([0, 125, 250, 375, 500]);
     expect(up.map(({ at }) => Math.round(at))).toEqual([500, 375, 250, 125, 0]);
     const own = known.map((i) => -1 + (positions[2 * i + 1] - 32767) * 0.001).sort((a, b) => a - b);
@@ -88,18 +89,18 @@ describe("ticks", () => {
   });
   it("follow the camera, and tell their values apart", () => {
     for (const zoom of [1, 3, 20, 200]) {
-      const { across } = ticksOf(found, frame)([20000, 45000, zoom], size);
+      const { across } = layoutTicks(found, frame)([20000, 45000, zoom], size);
       expect(across.length).toBeGreaterThan(1);
       across.forEach(({ at }) => expect(at >= -1e-6 && at <= 500 + 1e-6).toBe(true));
       expect(new Set(across.map(({ label }) => label)).size).toBe(across.length);
     }
   });
   it("are one where all values are", () => {
-    const single = evened(Uint16Array.from([32767, 9, 32767, 80]));
-    const { across, up } = ticksOf(single, { x: 4, y: 0, step: 0.5 })(fitted(boundsOf(single.places), size), size);
+    const single = quantileLayout(Uint16Array.from([32767, 9, 32767, 80]));
+    const { across, up } = layoutTicks(single, { x: 4, y: 0, step: 0.5 })(fitted(boundsOf(single.places), size), size);
     expect(across.map(({ label }) => label)).toEqual(["4"]);
     expect(up.length).toBe(5);
-    expect(ticksOf(single, { x: 4, y: 3, step: 0 })(WHOLE, size).across.map(({ label }) => label)).toEqual(["4"]);
+    expect(layoutTicks(single, { x: 4, y: 3, step: 0 })(WHOLE, size).across.map(({ label }) => label)).toEqual(["4"]);
   });
 });
 
@@ -112,11 +113,11 @@ describe("a lasso", () => {
       [18000, 44000],
     ] as const;
     const inside = new Set(new GridIndex(positions).inside(lasso));
-    const there = new Set(new GridIndex(found.places).inside(carried(lasso, found.to)));
+    const there = new Set(new GridIndex(found.places).inside(warpPolygon(lasso, found.to)));
     expect(inside.size).toBeGreaterThan(1000);
     const differ = [...inside].filter((i) => !there.has(i)).length + [...there].filter((i) => !inside.has(i)).length;
     expect(differ).toBeLessThan(0.01 * inside.size); // an outline is made of straight pieces
-    const back = carried(carried(lasso, found.to), found.from);
+    const back = warpPolygon(warpPolygon(lasso, found.to), found.from);
     expect(back[0][0]).toBeCloseTo(22000, 3);
   });
 });

@@ -1,0 +1,36 @@
+// The binary arrays of the server hold little-endian u16 values. This is the only file that knows what they mean.
+
+export const TOP = 65534; // the largest amount, code and coordinate
+export const FULL = 65535; // an attention weight of 1
+export const CODES = 65536; // number of different values
+
+export const NOISE = 65535; // label: the map is in no cluster
+export const MISSING = 65534; // label: there is no such map
+export const UNKNOWN = 65535; // amount, code: there is no value
+export const UNPLACED = 65535; // coordinate: the point has no position
+
+/** The cluster of a label: -1 for noise, null if there is no such map. */
+export const decodeLabel = (label: number): number | null => (label === MISSING ? null : label === NOISE ? -1 : label);
+
+/** The label of a cluster. */
+export const encodeLabel = (cluster: number) => (cluster < 0 ? NOISE : cluster);
+
+/** The number that an amount stands for in a column from `low` to `high`; NaN if it is unknown. */
+export const decodeAmount = (amount: number, { low, high }: { low?: number | null; high?: number | null }) =>
+  amount === UNKNOWN ? NaN : (low ?? 0) + (((high ?? 0) - (low ?? 0)) * amount) / TOP;
+
+/** The index of a category; null if it is unknown. */
+export const decodeCode = (code: number): number | null => (code === UNKNOWN ? null : code);
+
+/** The code of a category. */
+export const encodeCode = (category: number | null | undefined) => category ?? UNKNOWN;
+
+/** The value at a coordinate, also between and beyond the encoded ones: UNPLACED has to be left out before. */
+export const decodePosition = (coordinate: number, center: number, step: number) =>
+  center + (coordinate - TOP / 2) * step;
+
+/** The coordinate of a value, not rounded. */
+export const encodePosition = (value: number, center: number, step: number) => (value - center) / step + TOP / 2;
+
+/** An attention weight: it is encoded by its square root. */
+export const decodeAttention = (weight: number) => (weight / FULL) ** 2;
