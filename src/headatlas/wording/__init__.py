@@ -6,7 +6,6 @@ The page has its counterpart in frontend/src/lib/wording; tests hold both to tes
 from headatlas.wording.clusters import (
     MIXED,
     NOISE,
-    UNTESTED,
     Association,
     Place,
     Reason,
@@ -23,6 +22,7 @@ from headatlas.wording.clusters import (
     reason,
     reasons,
     stability_word,
+    untested,
 )
 from headatlas.wording.heads import HeadShare, head_lines, head_list, head_name, layers, ranges, whose
 from headatlas.wording.numbers import (
@@ -44,7 +44,6 @@ from headatlas.wording.statistics import statistic, unit
 __all__ = [
     "MIXED",
     "NOISE",
-    "UNTESTED",
     "Association",
     "HeadShare",
     "Place",
@@ -83,5 +82,6 @@ __all__ = [
     "stability_word",
     "statistic",
     "unit",
+    "untested",
     "whose",
 ]

@@ -184,6 +184,15 @@ def factor_line(
     return text if p is not None and p < significant else f"{text}: no more than chance"
 
 
+def untested(why: str) -> str:
+    """Why a factor cannot be tested.
+
+    >>> untested("one value")
+    'one value only: nothing to test'
+    """
+    return UNTESTED[why]
+
+
 UNTESTED = {
     "one cluster": "one cluster only: nothing to test",
     "one value": "one value only: nothing to test",

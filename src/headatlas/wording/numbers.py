@@ -7,7 +7,7 @@
 - What is unknown (None, NaN, infinite) is "–".
 - The minus sign is "−"; there is no minus zero.
 - Halves are rounded away from zero.
-- From 1,000 on, digits are grouped by commas.
+- From 1,000 on, digits are grouped by commas; from 10^15 on, a power of ten is written: 1.2e15.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def _known(value: float | None) -> bool:
 
 
 def _fixed(value: float, digits: int) -> str:
-    """A number with so many digits after the point."""
+    """A number with so many digits after the point, or as a power of ten if it is huge."""
+    if abs(value) >= HUGE:
+        return _scientific(value)
     step = Decimal(1).scaleb(-digits)
     text = f"{Decimal(float(value)).quantize(step, ROUND_HALF_UP):,}"
     return text.replace("-", MINUS)
@@ -62,7 +64,7 @@ def many(value: int, what: str) -> str:
     >>> many(1, "text"), many(1204, "text")
     ('1 text', '1,204 texts')
     """
-    return f"{count(value)} {what}" + "s" * (value != 1)
+    return f"{count(value)} {what}" + ("" if value == 1 else "s")
 
 
 def percent(share: float | None) -> str:
@@ -95,8 +97,6 @@ def amount(value: float | None) -> str:
         return _bound(value, "<", "0.001")
     if 0.995 <= size < 1:
         return _bound(value, ">", "0.99")
-    if size >= HUGE:
-        return _scientific(value)
     limits = (9.95, 0.995, 0.0995, 0.00995)
     return _fixed(value, sum(1 for limit in limits if size < limit))
 

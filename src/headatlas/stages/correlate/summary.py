@@ -60,7 +60,7 @@ def _overall(atlas: Atlas, of: str, rows: list[Row], thresholds: dict[str, float
 
 def _factor(row: Row, significant: float) -> str:
     if row["untested"]:
-        return wording.UNTESTED[row["untested"]]
+        return wording.untested(row["untested"])
     return wording.factor_line(row["cramers_v"], row["low"], row["high"], row["ami"], row["p"], significant)
 
 
