@@ -24,10 +24,10 @@ HEAD = pa.struct({"layer": pa.int32(), "head": pa.int32(), "share": REAL})
 REASON = pa.struct({"statistic": TEXT} | dict.fromkeys(("mean", "rest", "delta", "low", "high"), REAL))
 ASSOCIATION = pa.struct({"column": TEXT, "value": TEXT, "ratio": REAL, "q": REAL})
 FIELDS = {
-    "cluster": pa.int32(), "name": TEXT, "phrases": pa.list_(TEXT), "ordinal": pa.int32(), "maps": WHOLE,
-    "share": REAL, "stability": REAL, "layers": pa.list_(pa.int32()), "heads": pa.list_(HEAD), "mostly": pa.int32(),
-    "head_entropy": REAL, "examples": WHOLE, "reasons": pa.list_(REASON), "named": FLAG, "statistics": pa.int32(),
-    "association": ASSOCIATION,
+    "cluster": pa.int32(), "name": TEXT, "maps": WHOLE, "share": REAL, "stability": REAL, "mostly": pa.int32(),
+    "layers": pa.list_(pa.int32()), "heads": pa.list_(HEAD), "head_entropy": REAL, "examples": WHOLE,
+    "association": ASSOCIATION, "phrases": pa.list_(TEXT), "ordinal": pa.int32(), "reasons": pa.list_(REASON),
+    "named": FLAG, "statistics": pa.int32(),
 }  # fmt: skip
 
 
