@@ -43,56 +43,52 @@ METHODS = {
 
 
 def write_atlas(path, maps):
-    """Features alone: no model is needed to time clusters."""
+    """Features, and what correlate reads beside labels: no model is needed to time clusters."""
     import numpy as np
-    import pyarrow as pa
 
-    from headatlas.atlas import results
+    from headatlas import cluster
+    from headatlas.atlas import engine
     from headatlas.atlas.store import Atlas
 
     examples = round(maps / (LAYERS * HEADS))
     header = {"model": {"name": "mixture", "layers": [], "heads": HEADS}, "data": {"name": "mixture"}}
-    atlas = Atlas.create(path, header | {"stages": {"collect": {"recipe": {}, "done": True}}})
-    rows = [{"layer": layer, "head": head} for layer in range(LAYERS) for head in range(HEADS)]
-    atlas.write_table("heads", pa.Table.from_pylist(rows))
-    results.begin(atlas, "features", "mixture", {})
-    sizes = {"example": examples, "layer": LAYERS, "head": HEADS, "feature": WIDTH}
-    atlas.create_array("features", sizes, BLOCK, {}, of="mixture")
-    dice = np.random.default_rng(0)
-    centres = dice.normal(size=(PATTERNS, WIDTH)).astype(np.float32)
-    likes = np.cumsum(dice.dirichlet([0.1] * PATTERNS, (LAYERS, HEADS)), -1)
-    for start in range(0, examples, BLOCK):
-        shape = (min(BLOCK, examples - start), LAYERS, HEADS)
-        kinds = (dice.random((*shape, 1)) > likes).sum(-1).clip(0, PATTERNS - 1)
-        noise = dice.standard_normal((*shape, WIDTH), np.float32) * 0.6
-        atlas.write_blocks("features", start, (centres[kinds] + noise).astype(np.float16), of="mixture")
-    results.finish(atlas, "features", "mixture", {"width": 64})
-    write_rest(atlas, examples, dice)
+    atlas = Atlas.create(path, header)
+    sizes = {"example": examples, "layer": LAYERS, "head": HEADS, "feature": WIDTH, "stat": len(STATS)}
+    rng = np.random.default_rng(0)
+    write_collection(atlas, sizes, rng)
+    centers = rng.normal(size=(PATTERNS, WIDTH)).astype(np.float32)
+    preferences = np.cumsum(rng.dirichlet([0.1] * PATTERNS, (LAYERS, HEADS)), -1)
+    with engine.result(atlas, "features", "mixture", {}) as result:
+        result.create_array("features", sizes, BLOCK)
+        for start in range(0, examples, BLOCK):
+            shape = (min(BLOCK, examples - start), LAYERS, HEADS)
+            patterns = (rng.random((*shape, 1)) > preferences).sum(-1).clip(0, PATTERNS - 1)
+            noise = rng.standard_normal((*shape, WIDTH), np.float32) * 0.6
+            result.write_blocks("features", start, (centers[patterns] + noise).astype(np.float16))
+        result.finish({"width": WIDTH})
+    cluster.kmeans(atlas, k=12, name="given")
     return examples * LAYERS * HEADS
 
 
-def write_rest(atlas, examples, dice):
-    """What correlate reads beside labels: statistics, examples with a column, and a clustering by KMeans."""
+def write_collection(atlas, sizes, rng):
+    """Statistics, heads, and examples with a column."""
     import numpy as np
     import pyarrow as pa
 
-    from headatlas import cluster
+    from headatlas.atlas import engine
 
-    atlas.create_array(
-        "stats", {"example": examples, "layer": LAYERS, "head": HEADS, "stat": len(STATS)}, BLOCK, STATED
-    )
-    for start in range(0, examples, BLOCK):
-        shape = (min(BLOCK, examples - start), LAYERS, HEADS, len(STATS))
-        atlas.write_blocks("stats", start, dice.random(shape, np.float32))
-    numbers = np.arange(examples)
-    columns = {
-        "example": numbers,
-        "id": numbers.astype(str),
-        "text": numbers.astype(str),
-        "n_tokens": 20 + numbers % 400,
-    }
-    atlas.write_table("examples", pa.table(columns | {"label": numbers % 4}))
-    cluster.kmeans(atlas, k=12, name="given")
+    heads = [{"layer": layer, "head": head} for layer in range(LAYERS) for head in range(HEADS)]
+    numbers = np.arange(sizes["example"])
+    columns = {"example": numbers, "id": numbers.astype(str), "text": numbers.astype(str)}
+    columns |= {"n_tokens": 20 + numbers % 400, "label": numbers % 4}
+    with engine.result(atlas, "collect", "collect", {}) as result:
+        result.write_table("heads", pa.Table.from_pylist(heads))
+        result.write_table("examples", pa.table(columns))
+        result.create_array("stats", sizes, BLOCK, STATED)
+        for start in range(0, len(numbers), BLOCK):
+            shape = (min(BLOCK, len(numbers) - start), LAYERS, HEADS, len(STATS))
+            result.write_blocks("stats", start, rng.random(shape, np.float32))
+        result.finish({})
 
 
 def one_run(path, what, name):

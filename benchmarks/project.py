@@ -43,12 +43,11 @@ def fit(path, kind, sample, file):
     """In a process of its own: fit, judge, and leave the fitted projection in a file."""
     import headatlas as ha
     from headatlas import project
-    from headatlas.atlas import results
     from headatlas.stages.project.methods import Pca, Tsne, Umap
     from headatlas.stages.project.placing import fit as fit_sample
 
     atlas = ha.open(path)
-    of = results.needed(atlas, "features", None)
+    of = atlas.needed("features")
     method = {"pca": Pca(), "umap": Umap(15, 0), "tsne": Tsne(30, 0)}[kind]
     start = time.process_time()
     fitted = fit_sample(atlas, of, method, int(sample), 0)
@@ -66,11 +65,10 @@ def place(path, file):
     import numpy as np
 
     import headatlas as ha
-    from headatlas.atlas import results
     from headatlas.stages.project.placing import TOGETHER, points
 
     atlas = ha.open(path)
-    features = atlas.read("features", of=results.needed(atlas, "features", None))
+    features = atlas.read("features", of=atlas.needed("features"))
     flat = features.reshape(-1, features.shape[-1])
     fitted = pickle.loads(Path(file).read_bytes())
     times = []

@@ -12,7 +12,6 @@ from pathlib import Path
 from PIL import Image
 
 import headatlas as ha
-from headatlas.cli.run import chain
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -50,8 +49,7 @@ def save(picture: bytes, target: Path) -> None:
 
 
 def main() -> None:
-    atlas = ha.collect.maps("packaged", "sample", ROOT / "demo.atlas")
-    chain(atlas, "attention-ssl", ["kmeans"], "tsne")
+    atlas = ha.pipeline.run("packaged", "sample", ROOT / "demo.atlas", projection="tsne")
     served = ha.web.open(atlas)
     try:
         with launched() as browser:

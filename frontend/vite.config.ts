@@ -1,8 +1,8 @@
 import { svelte, vitePreprocess } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
 
-// The page lies in the package, beside the server that gives it; all addresses in it are relative, so that an exported
-// page works in any folder. While developing, `npm run dev` takes data from a server on HEADATLAS_PORT.
+// The built page is part of the Python package. Its addresses are relative, so that an exported page works in any folder.
+// During development, `npm run dev` gets data from a server on HEADATLAS_PORT.
 const port = process.env.HEADATLAS_PORT ?? "8765";
 
 export default defineConfig({
@@ -16,6 +16,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
-  test: { testTimeout: 60_000 }, // machines that test are busy
+  test: { testTimeout: 60_000 }, // CI machines are slow
   server: { host: "127.0.0.1", proxy: { "/api": { target: `http://127.0.0.1:${port}`, changeOrigin: true } } },
 });

@@ -4,17 +4,21 @@ HeadatlasError
 ├── ModelError        a model that is not there, cannot be read safely, or whose attention cannot be seen
 ├── DataError         a dataset that is not there, empty, or not of the form asked for
 ├── StoreError        a folder that is not an atlas, no room, no permission
-│   └── DamagedChunk  stored bytes that do not match their checksum
+│   ├── DamagedChunk  stored bytes that do not match their checksum
+│   ├── BusyError     a result that another process is writing
+│   └── ReplacedError a result that was replaced while it was read
 ├── OptionError       options that contradict one another or an existing atlas
 └── WorkerError       a worker process or a cluster that went away
 """
 
 __all__ = [
+    "BusyError",
     "DamagedChunk",
     "DataError",
     "HeadatlasError",
     "ModelError",
     "OptionError",
+    "ReplacedError",
     "StoreError",
     "WorkerError",
 ]
@@ -38,6 +42,18 @@ class StoreError(HeadatlasError):
 
 class DamagedChunk(StoreError):
     """Stored bytes do not match their checksum."""
+
+
+class BusyError(StoreError):
+    """Another process is writing this result. `holder` says which one: pid, host, since, command."""
+
+    def __init__(self, message: str, holder: dict[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.holder = holder or {}
+
+
+class ReplacedError(StoreError):
+    """A result was replaced by another process while it was being read."""
 
 
 class OptionError(HeadatlasError):

@@ -39,9 +39,17 @@ def cores() -> int:
 
 
 def run(
-    function: Callable[[Task], Result], tasks: Sequence[Task], *, workers: int = 0, scheduler: str | None = None
+    function: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    *,
+    threads: int | None = None,
+    workers: int = 0,
+    scheduler: str | None = None,
 ) -> Generator[Result, None, None]:
-    """Results as they come, in no certain order. `workers` processes (0: threads of this one), or a Dask scheduler."""
+    """Results as they come, in no certain order.
+
+    `workers` processes do the work (0: `threads` of this one, one per core if not given), or a Dask scheduler.
+    """
     if workers < 0:
         raise OptionError(f"--workers {workers}: the number of processes cannot be negative")
     if scheduler is not None:
@@ -54,7 +62,7 @@ def run(
 
         executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupt)
     else:
-        executor = ThreadPoolExecutor(cores())
+        executor = ThreadPoolExecutor(threads or cores())
     with _ending(executor):
         yield from _drain([executor.submit(function, task) for task in tasks])
 
@@ -65,8 +73,8 @@ def _drain(futures: list[Future[Result]]) -> Iterator[Result]:
             yield future.result()
     except BrokenProcessPool as error:
         raise WorkerError(
-            "a worker process died, perhaps for want of memory. What is written is kept: "
-            "run the same command again, perhaps with fewer --workers"
+            "a worker process died, possibly out of memory. What is written is kept: "
+            "run the same command again, possibly with fewer --workers"
         ) from error
 
 

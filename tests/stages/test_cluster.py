@@ -8,10 +8,10 @@ from sklearn.metrics import adjusted_rand_score as ari
 from sklearn.metrics import pairwise_distances, silhouette_score
 
 from headatlas import cluster, wording
-from headatlas.atlas import results
 from headatlas.atlas.schema import MISSING
 from headatlas.errors import DataError, OptionError, StoreError
 from headatlas.stages.cluster import auto, backends, fit, methods, quality, vectors
+from support.atlases import writer
 from support.planted import drawn, planted
 
 PATTERNS = drawn(np.random.default_rng(5).dirichlet([0.15] * 5, (4, 6)), 60)
@@ -34,7 +34,7 @@ def blobs(dice, n=600, centres=4, width=5, spread=0.4):
 
 def change_features(atlas, values):
     """Replace planted features by others of the same shape."""
-    atlas.write_blocks("features", 0, values.astype(np.float16), of="planted")
+    writer(atlas, "features", "planted").write_blocks("features", 0, values.astype(np.float16))
 
 
 # vectors
@@ -196,7 +196,7 @@ def test_planted_patterns_are_found(atlas, method, options, least):
     assert labels.dtype == np.int32 and labels.shape == PATTERNS.shape
     assert (~there).sum() == 60 and not there[:, 1, 2].any()
     assert ari(PATTERNS[there], labels[there]) >= least
-    facts = results.facts(atlas, "cluster", name)
+    facts = atlas.facts("cluster", name)
     assert len(facts["clusters"]) == 5 and facts["level"] == "maps" and "line" not in facts
     assert facts["noise"] == pytest.approx((labels == -1).sum() / there.sum())
     assert f"5 clusters, stability {wording.ratio(facts['stability'])}" in str(atlas)
@@ -230,7 +230,7 @@ def test_heads_share_the_label_of_their_mean(tmp_path):
     assert (labels == labels[:1]).all() and labels[0, 3, 5] == MISSING
     there = labels[0] >= 0
     assert ari(kinds[there], labels[0][there]) == 1
-    facts = results.facts(atlas, "cluster", "kmeans-heads")
+    facts = atlas.facts("cluster", "kmeans-heads")
     assert facts["level"] == "heads" and sum(one["maps"] for one in facts["clusters"]) == 40 * 23
     assert cluster.dbscan(atlas, level="heads", min_samples=3).max() == 3
     assert len(atlas.table("choices", "dbscan-heads")) == 1

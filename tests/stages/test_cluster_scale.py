@@ -10,12 +10,12 @@ from sklearn.metrics import adjusted_rand_score as ari
 
 import headatlas as ha
 from headatlas import cluster
-from headatlas.atlas import results
 from headatlas.atlas.blocks import block_size, row_ranges
 from headatlas.errors import StoreError
 from headatlas.stages.cluster import assign, methods, stage
-from headatlas.stages.cluster.assign import Job, lloyd, project
-from support.planted import drawn, planted
+from headatlas.stages.cluster.assign import FIT, Job, lloyd, project
+from support.atlases import folders, place, stopping, writer
+from support.planted import drawn, plant_features, planted
 
 PATTERNS = drawn(np.random.default_rng(6).dirichlet([0.2] * 5, (3, 4)), 120, seed=2)
 SAMPLED = {"sample": 240}
@@ -34,7 +34,7 @@ def bits(atlas, name):
     root = Path(atlas.files.url)
     return {
         str(path.relative_to(root)): path.read_bytes()
-        for part in (f"cluster.zarr/{name}", f"cluster/{name}", f"receipts/cluster/{name}")
+        for part in (f"cluster.zarr/{name}", f"cluster/{name}", f"manifests/cluster/{name}")
         for path in (root / part).rglob("*")
         if path.is_file()
     }
@@ -50,10 +50,7 @@ def real(tmp_path_factory):
     axes = np.linalg.eigh(flat.T @ flat)[1][:, ::-1][:, :48]
     array = atlas.array("pooled")
     sizes = {"example": 40, "layer": 6, "head": 12, "feature": 48}
-    results.begin(atlas, "features", "root", {})
-    atlas.create_array("features", sizes, block_size(array), {}, of="root")
-    atlas.write_blocks("features", 0, (flat @ axes).reshape(40, 6, 12, 48).astype(np.float16), of="root")
-    results.finish(atlas, "features", "root", {"width": 48})
+    plant_features(atlas, "root", (flat @ axes).reshape(*sizes.values()), block_size(array))
     return atlas
 
 
@@ -63,7 +60,7 @@ def test_a_sample_and_the_rest_agree_with_a_full_fit_on_planted_maps(tmp_path, m
     options = {"k": 5} if method is cluster.kmeans else {}
     whole = method(atlas, name="whole", **options)
     part = method(atlas, name="part", sample=600, **options)
-    assert results.facts(atlas, "cluster", "part")["fitted"] == 594
+    assert atlas.facts("cluster", "part")["fitted"] == 594
     there = whole != -2
     assert ari(whole[there], part[there]) >= 0.95
 
@@ -77,7 +74,8 @@ def test_a_sample_and_the_rest_agree_with_a_full_fit_on_a_real_model(real):
 
 
 def job_of(atlas, name):
-    return Job(atlas.files.absolute, "planted", name, str(atlas.files.digest(f"cluster/{name}/fit.npz")))
+    where = place(atlas, "cluster", name)
+    return Job(where, "planted", str(atlas.files.digest(f"{where.folders[2]}/{FIT}")))
 
 
 def test_lloyd_over_blocks_is_that_of_scikit_learn(atlas):
@@ -97,7 +95,7 @@ def test_lloyd_over_blocks_is_that_of_scikit_learn(atlas):
 def test_all_maps_move_the_centres_when_the_sample_is_zero(atlas, monkeypatch):
     monkeypatch.setattr(stage, "START", 240)
     labels = cluster.kmeans(atlas, k=5, sample=0, name="everything")
-    assert results.facts(atlas, "cluster", "everything")["fitted"] == 120 * 11
+    assert atlas.facts("cluster", "everything")["fitted"] == 120 * 11
     space, fit = job_of(atlas, "everything").load()[:2]
     x = np.concatenate([project(atlas, "planted", space, part)[1] for part in row_ranges(atlas, "features", "planted")])
     own = labels[labels >= 0]
@@ -144,7 +142,7 @@ def test_the_order_of_examples_changes_no_label(tmp_path, method):
     options = {"k": 5} if method is cluster.kmeans else {}
     first, other = make(tmp_path / "1.atlas", noise=0.3), make(tmp_path / "2.atlas", noise=0.3)
     order = np.random.default_rng(0).permutation(120)
-    other.write_blocks("features", 0, first.read("features", of="planted")[order], of="planted")
+    writer(other, "features", "planted").write_blocks("features", 0, first.read("features", of="planted")[order])
     labels, permuted = method(first, **options), method(other, **options)
     assert (labels[order] == permuted).all()
 
@@ -154,13 +152,14 @@ def test_what_is_lost_is_computed_anew_with_the_same_bits(tmp_path, capfd):
     cluster.hdbscan(atlas, **SAMPLED)
     expected = bits(atlas, "hdbscan")
     root = tmp_path / "x.atlas"
-    (root / "cluster.zarr/hdbscan/labels/c/2/0/0").unlink()
-    (root / "receipts/cluster/hdbscan/block-000004.json").unlink()
-    kept = root / "cluster.zarr/hdbscan/labels/c/1/0/0"
+    manifests, arrays, _ = folders(atlas, "cluster", "hdbscan")
+    (arrays / "labels/c/2/0/0").unlink()
+    (manifests / "block-000004.json").unlink()
+    kept = arrays / "labels/c/1/0/0"
     before = kept.stat().st_mtime_ns
     capfd.readouterr()
     cluster.hdbscan(ha.open(root), **SAMPLED)
-    assert "labels/c/2/0/0 is missing: computed anew" in capfd.readouterr().err
+    assert "labels/c/2/0/0 is missing: recomputed" in capfd.readouterr().err
     assert bits(atlas, "hdbscan") == expected and kept.stat().st_mtime_ns == before
 
 
@@ -170,17 +169,8 @@ def test_a_stopped_run_goes_on(tmp_path, monkeypatch):
     expected = bits(atlas, "kmeans")
     shutil.rmtree(tmp_path / "x.atlas")
     atlas = make(tmp_path / "x.atlas")
-    write = type(atlas).write_receipt
-
-    def fail(self, group, task, *rest):
-        if task == "block-000003":
-            raise StoreError("no space left")
-        write(self, group, task, *rest)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(atlas), "write_receipt", fail)
-        with pytest.raises(StoreError, match="no space"):
-            cluster.kmeans(atlas, k=5)
+    with stopping(monkeypatch, StoreError("no space left"), at=4), pytest.raises(StoreError, match="no space"):
+        cluster.kmeans(atlas, k=5)
     atlas = ha.open(tmp_path / "x.atlas")
     assert atlas.results("cluster") == {}
     cluster.kmeans(atlas, k=5)

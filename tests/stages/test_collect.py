@@ -161,7 +161,7 @@ def test_tables_and_means_agree_with_the_arrays(packaged, tmp_path):
     atlas = ha.collect.maps(packaged, ha.data.load("sample", limit=40), tmp_path / "x.atlas", resolution=8)
     stats = atlas.read("stats").astype(np.float64)
     heads = atlas.table("heads").to_pandas()
-    names = atlas.header["stages"]["collect"]["stats"]
+    names = atlas.collection["stats"]
     assert list(heads.columns) == ["layer", "head", "kind", "key_head", *names]
     row = heads[(heads.layer == 3) & (heads["head"] == 7)].iloc[0]
     assert np.allclose([row[name] for name in names], np.nanmean(stats[:, 3, 7], 0), rtol=1e-6)
@@ -183,11 +183,11 @@ def test_tables_and_means_agree_with_the_arrays(packaged, tmp_path):
 def test_long_texts_are_cut_or_windowed_and_counted(packaged, tmp_path, capfd):
     long = " ".join(f"word{i}" for i in range(300))
     cut = ha.collect.maps(packaged, [long, "short one"], tmp_path / "cut.atlas", resolution=4, max_tokens=40)
-    counts = cut.header["stages"]["collect"]["counts"]
+    counts = cut.collection["counts"]
     assert counts["cut"] == 1 and counts["cut_tokens"] > 500 and counts["examples"] == 2
     assert "truncated: 1 text (" in capfd.readouterr().err
     whole = ha.collect.maps(packaged, [long], tmp_path / "win.atlas", resolution=4, max_tokens=40, overlong="window")
-    counts = whole.header["stages"]["collect"]["counts"]
+    counts = whole.collection["counts"]
     assert counts["cut"] == 0 and counts["windowed"] == 1 and counts["windows"] == counts["examples"] > 10
     covered = whole.table("tokens").to_pandas()
     covered = covered[~covered.special]

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from headatlas import collect, correlate
-from headatlas.atlas import results
+from headatlas.atlas import engine
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError, StoreError
 from headatlas.stages.collect.dataset_tables import EXAMPLES
@@ -23,15 +23,15 @@ def clustered(atlas, labels, *, name="kmeans", level="maps", seed=0, missing=())
         labels[:, layer, head] = -2
     distance = np.random.default_rng(seed).random(labels.shape).astype(np.float32)
     block = 16
-    results.begin(atlas, "cluster", name, {"seed": seed, "level": level})
     sizes = dict(zip(("example", "layer", "head"), labels.shape, strict=True))
-    for array, values in (("labels", labels), ("distance", distance)):
-        atlas.create_array(array, sizes, block, {}, of=name)
-        atlas.write_blocks(array, 0, values, of=name)
     numbers, counts = np.unique(labels[labels >= 0], return_counts=True)
     rows = [{"cluster": int(c), "maps": int(n), "share": n / labels.size, "stability": 0.9}
             for c, n in zip(numbers, counts, strict=True)]  # fmt: skip
-    results.finish(atlas, "cluster", name, {"level": level, "clusters": rows})
+    with engine.result(atlas, "cluster", name, {"seed": seed, "level": level}) as result:
+        for array, values in (("labels", labels), ("distance", distance)):
+            result.create_array(array, sizes, block)
+            result.write_blocks(array, 0, values)
+        result.finish({"level": level, "clusters": rows})
     return labels, distance
 
 
@@ -113,7 +113,7 @@ def test_names_homes_and_summary(atlas):
                  "same layer", "evidence   attention to the previous token is 0.8"):  # fmt: skip
         assert word in text
     assert "5 clusters: previous token, separator sink, broad, and 2 more" in str(atlas)
-    facts = results.facts(atlas, "correlate", "kmeans")
+    facts = atlas.facts("correlate", "kmeans")
     assert facts["names"][0] == {"cluster": 0, "phrases": ["previous token"], "ordinal": 1} and "line" not in facts
     assert facts["thresholds"] == {"one_job": 0.75, "mostly": 0.5, "significant": 0.05, "surplus": 1.25, "worth": 1.1}
 
@@ -245,7 +245,7 @@ def test_columns(monkeypatch):
          "flag": [True, None, False, True, True, True], "many": [[1]] * 6,
          "age": [1.5, 2.5, float("nan"), 3.0, 9.0, 8.0]}
     )  # fmt: skip
-    found = {one.name: one for one in dataset_columns.chosen(table, None)}
+    found = {one.name: one for one in dataset_columns.chosen_columns(table, None)}
     assert set(found) == {"n_tokens", "flag", "age"}
     assert found["n_tokens"].values == ("3–4", "8", "9–20", "21") or len(found["n_tokens"].values) == 4
     assert found["flag"].values == ("false", "true") and found["flag"].codes.tolist() == [1, -1, 0, 1, 1, 1]
@@ -254,11 +254,11 @@ def test_columns(monkeypatch):
     assert len(said) == 1 and "same" in said[0] and "many" in said[0]
     for name, words in [("nothing", "the columns are: n_tokens"), ("same", "same value"), ("id", "no column 'id'")]:
         with pytest.raises(OptionError, match=words):
-            dataset_columns.chosen(table, [name])
+            dataset_columns.chosen_columns(table, [name])
     many = pa.table({"word": [str(n) for n in range(60)], "number": list(range(60))})
-    assert [one.name for one in dataset_columns.chosen(many, None)] == ["number"]
+    assert [one.name for one in dataset_columns.chosen_columns(many, None)] == ["number"]
     with pytest.raises(OptionError, match="60 values"):
-        dataset_columns.chosen(many, ["word"])
+        dataset_columns.chosen_columns(many, ["word"])
 
 
 def test_bookkeeping_columns_are_those_of_collect():

@@ -13,6 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
 import headatlas as ha
+from headatlas.atlas import engine
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, ModelError, OptionError, StoreError
 from headatlas.numeric import metrics
@@ -204,11 +205,13 @@ def test_stopped_training_leaves_nothing(tmp_path, monkeypatch):
 
 
 def lone_atlas(name, maps, done=True):
-    header = {"model": {"name": name}, "data": {"name": name}, "stages": {"collect": {"done": done}}}
-    atlas = Atlas.create(f"memory://{name}.atlas", header)
+    atlas = Atlas.create(f"memory://{name}.atlas", {"model": {"name": name}, "data": {"name": name}})
     sizes = dict(zip(("example", "layer", "head", "query", "key"), maps.shape, strict=True))
-    atlas.create_array("pooled", sizes, 128, {})
-    atlas.write_blocks("pooled", 0, maps)
+    with engine.result(atlas, "collect", "collect", {}) as result:
+        result.create_array("pooled", sizes, 128)
+        result.write_blocks("pooled", 0, maps)
+        if done:
+            result.finish({})
     return atlas
 
 

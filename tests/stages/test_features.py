@@ -12,11 +12,11 @@ import torch
 from sklearn.decomposition import PCA
 
 import headatlas as ha
-from headatlas.atlas import results
 from headatlas.errors import ModelError, OptionError, StoreError
 from headatlas.models import packaged
 from headatlas.stages.features import baselines, block, network, sample
 from headatlas.stages.features.trained import TrainedEncoder
+from support.atlases import folders, stopping, unfinish, writer
 from support.planted import STATS, drawn, planted
 
 PREFERENCE = np.random.default_rng(3).random((2, 3, 5)) ** 4
@@ -29,7 +29,7 @@ def small(path, examples=40, **options):
 
 def bits(folder):
     """Every file of the features by its digest."""
-    files = [path for part in ("features.zarr", "receipts/features") for path in (Path(folder) / part).rglob("*")]
+    files = [path for part in ("features.zarr", "manifests/features") for path in (Path(folder) / part).rglob("*")]
     return {str(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files if f.is_file()}
 
 
@@ -82,7 +82,7 @@ def test_maps_that_are_all_equal_are_all_zero(tmp_path):
     atlas = small(tmp_path / "a.atlas")
     for name in ("pooled", "stats"):
         same = np.broadcast_to(atlas.read(name)[:1, :1, :1], atlas.array(name).shape)
-        atlas.write_blocks(name, 0, np.ascontiguousarray(same))
+        writer(atlas, "collect", "collect").write_blocks(name, 0, np.ascontiguousarray(same))
     assert ha.features.image(atlas, "pooled").shape == (40, 2, 3, 1)
     for name in ("pooled", "stats"):
         assert np.abs(ha.features.image(atlas, name)[:]).max() < 1e-6
@@ -104,7 +104,7 @@ def test_stats_are_standardised_and_undefined_ones_are_zero(atlas, real, tmp_pat
         stats = atlas.read("stats")
         stats[::3, :, :, 1] = np.nan
         stats[..., 4] = 0.25
-        atlas.write_blocks("stats", 0, stats)
+        writer(atlas, "collect", "collect").write_blocks("stats", 0, stats)
     found = ha.features.image(atlas, "stats", sample=10**9)[:].astype(np.float64)
     found = found.reshape(-1, found.shape[-1])
     found = found[~np.isnan(found).all(1)]
@@ -201,42 +201,31 @@ def test_fitted_encoders_travel_to_workers():
 
 
 @pytest.mark.parametrize("done", [True, False])
-@pytest.mark.parametrize(
-    "lost", ["features.zarr/pooled/features/c/1/0/0/0", "receipts/features/pooled/block-000001.json"]
-)
-def test_lost_or_damaged_blocks_are_made_anew(lost, done, tmp_path):
+@pytest.mark.parametrize("lost", ["features/c/1/0/0/0", "block-000001.json"])
+def test_lost_or_damaged_blocks_are_recomputed(lost, done, tmp_path):
     atlas = small(tmp_path / "a.atlas", block=8)
     ha.features.image(atlas, "pooled", sample=60)
     whole = bits(tmp_path / "a.atlas")
+    manifests, arrays, _ = folders(atlas, "features", "pooled")
+    file = (manifests if lost.endswith(".json") else arrays) / lost
     for content in (b"nonsense", None):
-        untouched = (tmp_path / "a.atlas/features.zarr/pooled/features/c/2/0/0/0").stat().st_mtime_ns
-        (tmp_path / "a.atlas" / lost).unlink() if content is None else (tmp_path / "a.atlas" / lost).write_bytes(
-            content
-        )
+        untouched = (arrays / "features/c/2/0/0/0").stat().st_mtime_ns
+        file.unlink() if content is None else file.write_bytes(content)
         atlas = ha.open(tmp_path / "a.atlas")
-        atlas.header["stages"]["features"]["results"][-1]["done"] = done and not (content is None and "json" in lost)
-        atlas.write_header()
+        if not done or (content is None and "json" in lost):
+            unfinish(atlas, "features", "pooled")
         ha.features.image(atlas, "pooled", sample=60)
         assert bits(tmp_path / "a.atlas") == whole
-        assert (tmp_path / "a.atlas/features.zarr/pooled/features/c/2/0/0/0").stat().st_mtime_ns == untouched
+        assert (arrays / "features/c/2/0/0/0").stat().st_mtime_ns == untouched
 
 
 def test_a_run_that_stops_midway_goes_on(tmp_path, monkeypatch):
     atlas = small(tmp_path / "a.atlas", block=8)
     ha.features.image(atlas, "stats")
-    whole, receipt = bits(tmp_path / "a.atlas"), ha.Atlas.write_receipt
-    atlas, calls = small(tmp_path / "b.atlas", block=8), []
-
-    def failing(self, stage, task, *rest):
-        calls.append(task)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        receipt(self, stage, task, *rest)
-
-    monkeypatch.setattr(ha.Atlas, "write_receipt", failing)
-    with pytest.raises(KeyboardInterrupt):
+    whole = bits(tmp_path / "a.atlas")
+    atlas = small(tmp_path / "b.atlas", block=8)
+    with stopping(monkeypatch, KeyboardInterrupt, at=3), pytest.raises(KeyboardInterrupt):
         ha.features.image(atlas, "stats")
-    monkeypatch.undo()
     assert "stats" not in ha.open(tmp_path / "b.atlas").results("features")
     ha.features.image(str(tmp_path / "b.atlas"), "stats")
     assert bits(tmp_path / "b.atlas") == whole
@@ -244,7 +233,7 @@ def test_a_run_that_stops_midway_goes_on(tmp_path, monkeypatch):
 
 def test_stats_read_no_maps(tmp_path):
     atlas = small(tmp_path / "a.atlas")
-    atlas.forget("collect.zarr/pooled")
+    atlas.files.remove("collect.zarr/pooled")
     assert ha.features.image(atlas, "stats").shape == (40, 2, 3, len(STATS))
     atlas = ha.open(tmp_path / "a.atlas")
     with pytest.raises(StoreError, match=r"has no pooled. Run `headatlas collect"):
@@ -326,7 +315,7 @@ def test_a_file_of_ours_is_an_encoder(trained, real):
         with torch.no_grad():
             expected = net(network.images(real.read("pooled")[place][None]))[0].numpy()
         np.testing.assert_allclose(found[place], expected, rtol=2e-3, atol=1e-3)
-    facts = results.facts(real, "features", "mine")
+    facts = real.facts("features", "mine")
     assert facts["width"] == 10 and facts["encoder"]["sha256"] == hashlib.sha256(trained.read_bytes()).hexdigest()
     assert "10 numbers per map" in str(real)
 
@@ -382,7 +371,6 @@ def test_mistakes_are_named(tmp_path):
 
 def test_an_unfinished_collection_is_refused(tmp_path):
     atlas = small(tmp_path / "a.atlas")
-    atlas.header["stages"]["collect"]["done"] = False
-    atlas.write_header()
+    unfinish(atlas, "collect", "collect")
     with pytest.raises(StoreError, match="is not complete"):
         ha.features.image(str(tmp_path / "a.atlas"), "stats")

@@ -22,7 +22,6 @@ from transformers import (
 )
 
 import headatlas as ha
-from headatlas.atlas import results
 from headatlas.errors import ModelError
 from headatlas.stages.features import vision
 
@@ -84,7 +83,7 @@ def test_a_vision_model_sees_the_root_of_the_map(name, real, folders):
                 expected = network.vision_model(image).pooler_output[0]
         np.testing.assert_allclose(found[place], expected.numpy(), atol=4e-3, rtol=2e-3)
     assert np.abs(found[0, 0, 0] - found[3, 1, 5]).max() > 0.02  # other maps, other vectors
-    assert results.facts(real, "features", name)["encoder"]["preprocess"] == "default"
+    assert real.facts("features", name)["encoder"]["preprocess"] == "default"
 
 
 def test_capstone_scales_each_column_by_itself():

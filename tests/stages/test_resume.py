@@ -116,14 +116,14 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bits(whole, tmp_path):
         command += ["--resolution", "16", "--qk-tokens", "1500", "--max-tokens", "48"]
         log = (tmp_path / "log").open("w+")
         run = subprocess.Popen([*command, "--scheduler", cluster.scheduler_address], stderr=log, stdout=log)
-        receipts = path / "receipts" / "collect"
+        manifests = path / "manifests" / "collect"
         deadline = time.monotonic() + 300
-        while len(list(receipts.glob("block-*.json"))) < 1:
+        while len(list(manifests.glob("block-*.json"))) < 1:
             assert run.poll() is None and time.monotonic() < deadline, (tmp_path / "log").read_text()
             time.sleep(0.01)
         victim = next(iter(cluster.workers.values()))
         os.kill(victim.pid, signal.SIGKILL)
-        left = 5 - len(list(receipts.glob("block-*.json")))
+        left = 5 - len(list(manifests.glob("block-*.json")))
         assert run.wait(300) == 0, (tmp_path / "log").read_text()
         log.close()
     assert left > 0, "the worker was killed too late to matter"
@@ -147,12 +147,12 @@ def test_flipped_bytes_are_named_when_read_and_mended_by_the_same_call(packaged,
         ha.open(path).read("pooled")
     capfd.readouterr()
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
-    assert "pooled/c/2/0/0/0/0 does not match its checksum: computed anew" in capfd.readouterr().err
+    assert "pooled/c/2/0/0/0/0 does not match its checksum: recomputed" in capfd.readouterr().err
     assert bits(path) == bits(whole)
 
 
 @pytest.mark.parametrize(
-    "name", ["tokens.parquet", "examples.parquet", "collect.zarr/stats/c/0/0/0/0", "receipts/collect/plan.json"]
+    "name", ["tokens.parquet", "examples.parquet", "collect.zarr/stats/c/0/0/0/0", "manifests/collect/plan.json"]
 )
 def test_any_lost_or_broken_file_is_made_anew(packaged, whole, tmp_path, name):
     path = tmp_path / "x.atlas"
@@ -183,7 +183,7 @@ def test_other_data_or_another_version_is_refused(packaged, whole, tmp_path):
     path = tmp_path / "x.atlas"
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
     header = json.loads((path / "atlas.json").read_text())
-    header["stages"]["collect"]["recipe"]["version"] = "0.0.1"
+    header["results"]["collect"][0]["recipe"]["version"] = "0.0.1"
     (path / "atlas.json").write_text(json.dumps(header))
     with pytest.raises(OptionError, match=r"version of headatlas differs \(0.0.1 there"):
         ha.collect.maps(packaged, dataset(), path, **OPTIONS)
@@ -245,7 +245,7 @@ def test_ctrl_c_ends_with_130_and_one_line_and_the_run_goes_on_afterwards(packag
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=60)
     assert run.returncode == 130, err.decode()
-    assert b"run the same command again to go on" in err and b"Traceback" not in err
+    assert b"run the same command again to continue" in err and b"Traceback" not in err
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
     assert bits(path) == bits(whole)
 

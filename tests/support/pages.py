@@ -17,7 +17,6 @@ from PIL import Image, ImageDraw
 from transformers import T5Config, T5Model, ViTConfig, ViTImageProcessorPil, ViTModel
 
 import headatlas as ha
-from headatlas.cli.run import chain
 from headatlas.web.export import export
 from support.browser import FLAGS, chromium, launched
 from support.families import VOCABULARY
@@ -56,9 +55,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
     """What `headatlas demo` makes; HEADATLAS_DEMO names one that is there already."""
     if given := os.environ.get("HEADATLAS_DEMO"):
         return ha.open(given)
-    atlas = ha.collect.maps("packaged", "sample", tmp_path_factory.mktemp("demo") / "demo.atlas")
-    chain(atlas, "attention-ssl", ["kmeans"], "tsne")
-    return atlas
+    path = tmp_path_factory.mktemp("demo") / "demo.atlas"
+    return ha.pipeline.run("packaged", "sample", path, projection="tsne")
 
 
 def draw_pictures(folder: Path, number: int) -> Path:

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from headatlas.atlas import results
+from headatlas.atlas import engine
 from headatlas.atlas.store import Atlas
 
 STATS = ["previous", "self", "next", "first", "special:[SEP]", "entropy_relative", "largest", "distance_share"]
@@ -49,33 +49,38 @@ def planted(path, patterns, *, width=6, block=16, noise=0.3, seed=0, columns=Non
         {
             "model": model,
             "data": {"name": "planted", "modality": "text", "fingerprint": "0"},
-            "stages": {
-                "collect": {"recipe": {"options": {}}, "done": True, "counts": counts, "block": block, "stats": STATS}
-            },
         },
     )
     table = {"example": np.arange(examples), "id": [str(n) for n in range(examples)]}
     table |= {"text": [f"text {n}" for n in range(examples)], "n_tokens": np.full(examples, 20)}
-    atlas.write_table("examples", pa.table(table | (columns or {})))
     rows = [
         {"layer": i, "head": h, "kind": "encoder"} for i in range(layers) for h in range(heads) if (i, h) not in missing
     ]
-    atlas.write_table("heads", pa.Table.from_pylist(rows))
-    atlas.write_table("layers", pa.Table.from_pylist(facts))
     sizes = {"example": examples, "layer": layers, "head": heads, "query": R, "key": R, "stat": len(STATS)}
     sizes |= {"feature": width, "block": -(-examples // block)}
-    atlas.create_array("pooled", sizes, block, {})
-    atlas.create_array("pooled_mean", sizes, 1, {})
-    atlas.create_array("stats", sizes, block, {"stats": STATS})
-    atlas.write_blocks("pooled", 0, pooled.astype(np.float16))
-    means = [pooled[start : start + block].mean(0) for start in range(0, examples, block)]
-    atlas.write_blocks("pooled_mean", 0, np.array(means, np.float32))
-    atlas.write_blocks("stats", 0, stats.astype(np.float32))
-    results.begin(atlas, "features", "planted", {"encoder": "planted"})
-    atlas.create_array("features", sizes, block, {}, of="planted")
-    atlas.write_blocks("features", 0, features.astype(np.float16), of="planted")
-    results.finish(atlas, "features", "planted", {"width": width})
+    with engine.result(atlas, "collect", "collect", {}) as result:
+        result.write_table("examples", pa.table(table | (columns or {})))
+        result.write_table("heads", pa.Table.from_pylist(rows))
+        result.write_table("layers", pa.Table.from_pylist(facts))
+        result.create_array("pooled", sizes, block)
+        result.create_array("pooled_mean", sizes, 1)
+        result.create_array("stats", sizes, block, {"stats": STATS})
+        result.write_blocks("pooled", 0, pooled.astype(np.float16))
+        means = [pooled[start : start + block].mean(0) for start in range(0, examples, block)]
+        result.write_blocks("pooled_mean", 0, np.array(means, np.float32))
+        result.write_blocks("stats", 0, stats.astype(np.float32))
+        result.finish({"counts": counts, "block": block, "stats": STATS})
+    plant_features(atlas, "planted", features, block)
     return atlas
+
+
+def plant_features(atlas, name, features, block):
+    """A finished result of the stage `features` with these values (example, layer, head, feature)."""
+    sizes = dict(zip(("example", "layer", "head", "feature"), features.shape, strict=True))
+    with engine.result(atlas, "features", name, {"encoder": name}) as result:
+        result.create_array("features", sizes, block)
+        result.write_blocks("features", 0, features.astype(np.float16))
+        result.finish({"width": features.shape[-1]})
 
 
 def _map(kind):

@@ -14,6 +14,7 @@ from test_cli_stages import bits, call, done, notes
 
 import headatlas as ha
 from headatlas.stages.features import network
+from support.atlases import writer
 from support.planted import drawn, planted
 
 PREFERENCE = np.random.default_rng(0).random((3, 4, 5)) ** 6
@@ -30,14 +31,15 @@ def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mistakes")
     with contextlib.chdir(folder):
         bare = small("bare.atlas")
-        del bare.header["stages"]["features"]
-        bare.write_header()
-        bare.forget("features.zarr")
+        with bare.editing() as header:
+            del header["results"]["features"]
         small("plain.atlas")
         tiny = planted("tiny.atlas", drawn(PREFERENCE[:2, :2], 2))
         assert tiny.array("features").shape[0] == 2
         flat = small("flat.atlas")
-        flat.write_blocks("features", 0, np.ones(flat.array("features").shape, np.float16), of="planted")
+        writer(flat, "features", "planted").write_blocks(
+            "features", 0, np.ones(flat.array("features").shape, np.float16)
+        )
         small("full.atlas", columns={"topic": ["sea", "hill"] * 10})
         done("cluster", "full.atlas", "--k", 4)
         done("cluster", "full.atlas", "--method", "dbscan")
@@ -168,7 +170,7 @@ def test_all_noise_is_refused_with_an_eps_that_would_do(folder):
     half, most = (float(number) for number in re.findall(r"with (?:eps )?([\d.]+)", line))
     for eps, noise in ((half, 0.5), (most, 0.1)):
         done("cluster", "x.atlas", "--method", "dbscan", "--eps", eps)
-        assert ha.results.facts(ha.open("x.atlas"), "cluster", "dbscan")["noise"] <= noise + 0.01
+        assert ha.open("x.atlas").facts("cluster", "dbscan")["noise"] <= noise + 0.01
 
 
 def test_a_single_cluster_is_allowed_and_said(folder):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import headatlas as ha
-from headatlas.atlas import schema
+from headatlas.atlas import engine, schema
 from headatlas.atlas.files import Files
 from headatlas.atlas.store import Atlas
 from headatlas.errors import StoreError
@@ -26,43 +26,55 @@ def place(request, tmp_path):
     return f"memory://{request.node.name}.atlas"
 
 
+def collecting(place):
+    """The result of a collection, to write to."""
+    Atlas.create(place, HEADER)
+    return engine.result(Atlas.open(place), "collect", "collect", {})
+
+
 def test_blocks_are_written_and_read_by_their_place(place):
-    atlas = Atlas.create(place, HEADER)
-    atlas.create_array("pooled", SIZES, 8, {})
     values = np.random.default_rng(0).random((20, 2, 3, 4, 4)).astype(np.float16)
-    files = [atlas.write_blocks("pooled", start, values[start : start + 8]) for start in (16, 0, 8)]
+    with collecting(place) as result:
+        result.create_array("pooled", SIZES, 8)
+        files = [result.write_blocks("pooled", start, values[start : start + 8]) for start in (16, 0, 8)]
+        with pytest.raises(AssertionError, match="a block is written whole"):
+            result.write_blocks("pooled", 3, values[:8])
+        result.finish({})
     again = ha.open(place)
     assert np.array_equal(again.read("pooled"), values)
     assert np.array_equal(again.read("pooled", (slice(3, 12), 1, 2)), values[3:12, 1, 2])
-    assert again.array("pooled").metadata.dimension_names == schema.array("pooled").axes
+    assert again.array("pooled").metadata.dimension_names == schema.ARRAYS["pooled"].axes
     assert files == [[f"collect.zarr/pooled/c/{number}/0/0/0/0"] for number in (2, 0, 1)]
     assert all(again.files.exists(name) for (name,) in files)
-    with pytest.raises(AssertionError, match="a block is written whole"):
-        atlas.write_blocks("pooled", 3, values[:8])
 
 
 def test_tables_are_written_whole_or_not_at_all(place):
-    atlas = Atlas.create(place, HEADER)
-    atlas.write_table("heads", pa.table({"layer": [0, 1]}))
-    with pytest.raises(RuntimeError), atlas.writing_table("heads", pa.schema([("layer", pa.int64())])) as writer:
-        writer.write_table(pa.table({"layer": [5]}))
-        raise RuntimeError
-    assert ha.open(place).table("heads").to_pydict() == {"layer": [0, 1]}
+    with collecting(place) as result:
+        result.write_table("heads", pa.table({"layer": [0, 1]}))
+        fields = pa.schema([("layer", pa.int64())])
+        with pytest.raises(RuntimeError), result.writing_table("heads", fields) as writer:
+            writer.write_table(pa.table({"layer": [5]}))
+            raise RuntimeError
+        result.finish({})
+    atlas = ha.open(place)
+    assert atlas.table("heads").to_pydict() == {"layer": [0, 1]}
     assert not [name for name in atlas.files.names("collect") if name.endswith(".partial")]
 
 
-def test_a_receipt_vouches_for_files(place):
-    atlas = Atlas.create(place, HEADER)
-    assert atlas.receipt("collect", "a") is None
-    atlas.files.write("thing", b"one")
-    atlas.write_receipt("collect", "a", ["thing"], {"n": 3})
-    assert atlas.receipt("collect", "a")["facts"] == {"n": 3}
-    atlas.files.write("thing", b"two")
-    with pytest.raises(ha.errors.DamagedChunk, match="thing does not match its checksum"):
-        atlas.receipt("collect", "a")
-    atlas.files.system.rm_file(atlas.files.path("thing"))
-    with pytest.raises(ha.errors.DamagedChunk, match="thing is missing"):
-        atlas.receipt("collect", "a")
+def test_a_manifest_has_the_checksums_of_its_files(place):
+    with collecting(place) as result:
+        files = result.atlas.files
+        assert result.manifest("a") is None
+        files.write("thing", b"one")
+        result.write_manifest("a", ["thing"], {"n": 3})
+        assert result.manifest("a")["facts"] == {"n": 3}
+        assert result.pending(["a", "b"]) == ["b"] and result.pending(["a"], {"n": 4}) == ["a"]
+        files.write("thing", b"two")
+        with pytest.raises(ha.errors.DamagedChunk, match="thing does not match its checksum"):
+            result.manifest("a")
+        files.remove("thing")
+        with pytest.raises(ha.errors.DamagedChunk, match="thing is missing"):
+            result.manifest("a")
 
 
 def test_what_is_missing_names_the_command(place):
@@ -84,7 +96,7 @@ def test_opening_says_why_not(tmp_path):
     (tmp_path / "atlas.json").write_text("{")
     with pytest.raises(StoreError, match=r"atlas\.json is damaged"):
         ha.open(tmp_path)
-    for version, advice in ((99, "update headatlas"), (0, "collect it anew")):
+    for version, advice in ((99, "update headatlas"), (0, "collect again into a new folder")):
         (tmp_path / "atlas.json").write_text(json.dumps({"format": version}))
         with pytest.raises(StoreError, match=f"has format {version}.*{advice}"):
             ha.open(tmp_path)
@@ -105,7 +117,7 @@ def test_no_permission_is_one_clear_line():
 
 
 def test_an_index_out_of_range_is_the_readers_mistake_and_no_damage(tmp_path):
-    atlas = Atlas.create(tmp_path / "x.atlas", HEADER)
-    atlas.create_array("stats", SIZES, 8, {})
-    with pytest.raises(IndexError):
-        atlas.read("stats", 99)
+    with collecting(tmp_path / "x.atlas") as result:
+        result.create_array("stats", SIZES, 8)
+        with pytest.raises(IndexError):
+            result.atlas.read("stats", 99)

@@ -1,4 +1,5 @@
-// Everything the page asks of the server, or of the files of an exported page. Answers are kept: moving back is instant.
+// All requests of the page, to the server or to the files of an exported page. Responses are cached, so that going back
+// is instant.
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];
@@ -31,7 +32,7 @@ export type Frame = Schemas["Frame"];
 export type Progress = Schemas["Progress"];
 type Failure = Schemas["Failure"];
 
-/** What went wrong, and what to do next. */
+/** An error with what to do next. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -42,97 +43,106 @@ export class ApiError extends Error {
   }
 }
 
-const KEPT = 384e6; // bytes of answers that are kept
-const kept = new Map<string, { answer: Promise<unknown>; size: number }>();
+const CACHE_BYTES = 384e6;
+const cache = new Map<string, { value: Promise<unknown>; size: number }>(); // least recently used first
 
-function keep<T>(path: string, ask: () => Promise<[T, number]>): Promise<T> {
-  const there = kept.get(path);
-  if (there) {
-    kept.delete(path); // the latest used come last
-    kept.set(path, there);
-    return there.answer as Promise<T>;
+function cached<T>(path: string, load: () => Promise<[T, number]>): Promise<T> {
+  const hit = cache.get(path);
+  if (hit) {
+    cache.delete(path); // moves it to the end
+    cache.set(path, hit);
+    return hit.value as Promise<T>;
   }
-  const entry = { answer: Promise.resolve() as Promise<unknown>, size: 0 };
-  const answer = ask().then(([value, size]) => {
+  const entry = { value: Promise.resolve() as Promise<unknown>, size: 0 };
+  const value = load().then(([loaded, size]) => {
     entry.size = size;
-    let total = [...kept.values()].reduce((sum, one) => sum + one.size, 0);
-    for (const [name, one] of kept) {
-      if (total <= KEPT || one === entry) break;
-      kept.delete(name);
-      total -= one.size;
-    }
-    return value;
+    evict(entry);
+    return loaded;
   });
-  entry.answer = answer;
-  kept.set(path, entry);
-  answer.catch(() => kept.delete(path)); // the next reader may have more luck
-  return answer;
+  entry.value = value;
+  cache.set(path, entry);
+  value.catch(() => cache.delete(path)); // the next request tries again
+  return value;
 }
 
-async function ask(path: string, options?: RequestInit): Promise<Response> {
-  let answer: Response;
+/** Remove the least recently used responses until the cache fits, but not the newest. */
+function evict(newest: object) {
+  let total = [...cache.values()].reduce((sum, entry) => sum + entry.size, 0);
+  for (const [path, entry] of cache) {
+    if (total <= CACHE_BYTES || entry === newest) break;
+    cache.delete(path);
+    total -= entry.size;
+  }
+}
+
+async function request(path: string, options?: RequestInit): Promise<Response> {
+  let response: Response;
   try {
-    answer = await fetch(path, options);
+    response = await fetch(path, options);
   } catch (error) {
     if (options?.signal?.aborted) throw error;
-    throw new ApiError(0, "The server does not answer.", "Start it again: headatlas serve x.atlas");
+    throw new ApiError(0, "The server does not respond.", "Start it again: headatlas serve x.atlas");
   }
-  if (answer.ok) return answer;
-  const said = (await answer.json().catch(() => null)) as Failure | null;
-  throw new ApiError(answer.status, said?.error?.message ?? `${path}: ${answer.statusText}`, said?.error?.next ?? "");
+  if (response.ok) return response;
+  const failure = (await response.json().catch(() => null)) as Failure | null;
+  throw new ApiError(
+    response.status,
+    failure?.error?.message ?? `${path}: ${response.statusText}`,
+    failure?.error?.next ?? "",
+  );
 }
 
 const json = <T>(path: string) =>
-  keep<T>(path, async () => {
-    const text = await (await ask(path)).text();
+  cached<T>(path, async () => {
+    const text = await (await request(path)).text();
     return [JSON.parse(text) as T, 4 * text.length];
   });
 
-/** A buffer of u16 values. */
+/** An array of u16 values; see lib/encoding. */
 export const buffer = (path: string) =>
-  keep<Uint16Array>(path, async () => {
-    const bytes = await (await ask(path)).arrayBuffer();
+  cached<Uint16Array>(path, async () => {
+    const bytes = await (await request(path)).arrayBuffer();
     return [new Uint16Array(bytes), bytes.byteLength];
   });
 
-/** A full map; given up when the reader moves on, so that the server can stop computing it. */
+/** A full map. The request is aborted by the signal, so that the server can stop computing. */
 export async function fullMap(path: string, signal: AbortSignal): Promise<Uint16Array> {
-  const there = kept.get(path);
-  if (there) return there.answer as Promise<Uint16Array>;
-  const bytes = await (await ask(path, { signal })).arrayBuffer();
+  const hit = cache.get(path);
+  if (hit) return hit.value as Promise<Uint16Array>;
+  const bytes = await (await request(path, { signal })).arrayBuffer();
   const values = new Uint16Array(bytes);
-  await keep(path, async () => [values, bytes.byteLength]);
+  await cached(path, async () => [values, bytes.byteLength]);
   return values;
 }
 
-/** Head t-SNE of a text; given up when the reader moves on. */
+/** Head t-SNE layouts of a text; aborted by the signal. */
 export async function fetchLayouts(path: string, signal: AbortSignal): Promise<Tsne> {
-  const there = kept.get(path);
-  if (there) return there.answer as Promise<Tsne>;
-  const text = await (await ask(path, { signal })).text();
-  const found = JSON.parse(text) as Tsne;
-  await keep(path, async () => [found, 4 * text.length]);
-  return found;
+  const hit = cache.get(path);
+  if (hit) return hit.value as Promise<Tsne>;
+  const text = await (await request(path, { signal })).text();
+  const layouts = JSON.parse(text) as Tsne;
+  await cached(path, async () => [layouts, 4 * text.length]);
+  return layouts;
 }
 
-/** How far the layouts at a path are; asking begins nothing. */
+/** Progress of the layouts at a path. This does not start their computation. */
 export const fetchProgress = async (path: string, signal: AbortSignal) =>
-  (await (await ask(path.replace(/\.json$/, "/progress.json"), { signal })).json()) as Progress;
+  (await (await request(path.replace(/\.json$/, "/progress.json"), { signal })).json()) as Progress;
 
-/** All maps of a text of one's own. */
+/** All maps of custom text. */
 export async function tryText(body: Attempt, signal: AbortSignal): Promise<Example> {
   const headers = { "content-type": "application/json" };
-  const answer = await ask("api/try.json", { method: "POST", headers, body: JSON.stringify(body), signal });
-  return (await answer.json()) as Example;
+  const response = await request("api/try.json", { method: "POST", headers, body: JSON.stringify(body), signal });
+  return (await response.json()) as Example;
 }
 
-/** One pooled map; an exported page has them by example only. */
+/** One pooled map. An exported page has them in one file per example. */
 export async function pooledMap(atlas: AtlasCard, example: number, layer: number, head: number): Promise<Uint16Array> {
   if (!atlas.static) return buffer(`api/maps/${example}/${layer}.${head}.bin`);
   const size = atlas.resolution ** 2;
-  const all = await buffer(`api/examples/${example}/pooled.bin`);
+  const maps = await buffer(`api/examples/${example}/pooled.bin`);
   const first = (layer * atlas.model.heads + head) * size;
-  return all.subarray(first, first + size);
+  return maps.subarray(first, first + size);
 }
 
 export const get = {

@@ -1,13 +1,13 @@
-// The shape of a small square that stands for a category: full, hollow, a triangle, a cross; each further ten categories
-// have the colours of the first ten again and the next shape.
+// Shapes of the small squares that stand for categories: filled, hollow, triangle, cross. Colors repeat after ten
+// categories, with the next shape.
 export type Ring = [number, number][];
 
-const LEGIBLE = 4; // pixels from which on shapes can be told
+const MIN_SIDE = 4; // pixels; shapes cannot be told apart in smaller squares
 
-/** Outlines within a square of `side` pixels; they do not overlap, except that a hole lies inside (fill them even-odd). */
+/** Outlines within a square of `side` pixels, to be filled by the even-odd rule: a ring inside another is a hole. */
 export function cellShape(side: number, mark: number): Ring[] {
   const s = side;
-  if (side < LEGIBLE || mark === 0) return [square(0, s)];
+  if (side < MIN_SIDE || mark === 0) return [square(0, s)];
   if (mark === 1) {
     const edge = Math.max(1, Math.round(side / 4.5));
     return [square(0, s), square(edge, s - edge)];
@@ -50,6 +50,6 @@ const square = (from: number, to: number): Ring => [
   [from, to],
 ];
 
-/** Outlines as the data of an SVG path. */
+/** Outlines as SVG path data. */
 export const pathOf = (rings: Ring[], x: number, y: number) =>
   rings.map((ring) => `M${ring.map(([dx, dy]) => `${x + dx} ${y + dy}`).join("L")}Z`).join("");

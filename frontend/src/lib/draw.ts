@@ -1,13 +1,13 @@
-// Attention maps on canvases.
+// Drawing attention maps on canvases.
 import { ramp } from "./palette";
 import type { Theme } from "./theme.svelte";
 
-const tables = new Map<Theme, Uint8Array>();
+const ramps = new Map<Theme, Uint8Array>();
 
-/** 256 colours of maps. */
+/** The 256 colors of attention maps. */
 export function mapColors(theme: Theme): Uint8Array {
-  if (!tables.has(theme)) tables.set(theme, ramp("maps", theme));
-  return tables.get(theme)!;
+  if (!ramps.has(theme)) ramps.set(theme, ramp("maps", theme));
+  return ramps.get(theme)!;
 }
 
 export const largest = (values: ArrayLike<number>) => {
@@ -16,7 +16,7 @@ export const largest = (values: ArrayLike<number>) => {
   return top;
 };
 
-/** Pixels of a map, one for each value. Encoded values are square roots already, so colour follows them in a line. */
+/** An image with one pixel per value. Values are encoded by their square roots, and colors are linear in these. */
 export function mapPixels(
   values: ArrayLike<number>,
   rows: number,
@@ -24,17 +24,17 @@ export function mapPixels(
   theme: Theme,
   top?: number,
 ): ImageData {
-  const picture = new ImageData(columns, rows);
+  const image = new ImageData(columns, rows);
   const colors = mapColors(theme);
   const scale = 255 / (top ?? (largest(values) || 1));
   for (let i = 0; i < rows * columns; i++) {
-    const at = 3 * Math.min(255, Math.round(values[i] * scale));
-    picture.data[4 * i] = colors[at];
-    picture.data[4 * i + 1] = colors[at + 1];
-    picture.data[4 * i + 2] = colors[at + 2];
-    picture.data[4 * i + 3] = 255;
+    const offset = 3 * Math.min(255, Math.round(values[i] * scale));
+    image.data[4 * i] = colors[offset];
+    image.data[4 * i + 1] = colors[offset + 1];
+    image.data[4 * i + 2] = colors[offset + 2];
+    image.data[4 * i + 3] = 255;
   }
-  return picture;
+  return image;
 }
 
 export function drawMap(

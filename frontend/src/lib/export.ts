@@ -1,6 +1,6 @@
-// A figure as a file. What is on the screen (canvases, drawings, words) is put together as one SVG, which is also
-// painted for a PNG; styles are written into the copy, so that it looks the same anywhere.
-import { NS, svgElement, appendText, type Extent } from "./svg";
+// Saving figures as files. Everything on the screen (canvases, SVG, images, text) becomes one SVG, which is also
+// rendered for a PNG. Computed styles are written into the copy, so that it looks the same without the page.
+import { appendText, NS, svgElement, type Extent } from "./svg";
 
 const STYLES = [
   "fill",
@@ -21,141 +21,143 @@ const STYLES = [
   "visibility",
   "paint-order",
 ];
-const EDGE = 12; // pixels of paper around a picture
-const SCALE = 2; // pixels of a PNG for each on the screen
+const MARGIN = 12; // pixels around a figure
+const SCALE = 2; // pixels of a PNG per pixel on the screen
 
-/** How a canvas goes into a file where its pixels on the screen would not do: finer, complete, or as shapes. */
+/** How to export canvases for which the pixels on the screen are not enough: in finer resolution, or as shapes. */
 export const canvasExports = new WeakMap<HTMLCanvasElement, () => HTMLCanvasElement | SVGElement>();
 
-/** A category that the picture in a file has to name. */
+/** A category in the legend below an exported figure. */
 export interface LegendEntry {
   name: string;
   color: string;
-  mark: number; // disc, ring, triangle, cross
+  mark: number; // index of MARKS in lib/palette
 }
 
-function styled(original: Element): Element {
+/** A copy of an SVG element with its computed styles. */
+function styledCopy(original: Element): Element {
   const copy = original.cloneNode(true) as Element;
-  const pairs: [Element, Element][] = [[original, copy]];
-  const olds = original.querySelectorAll("*");
-  copy.querySelectorAll("*").forEach((one, at) => pairs.push([olds[at], one]));
-  for (const [old, own] of pairs) {
-    const style = getComputedStyle(old);
-    for (const name of STYLES) own.setAttribute(name, style.getPropertyValue(name));
-    own.removeAttribute("class");
-    own.removeAttribute("style");
-    own.removeAttribute("tabindex");
-  }
-  copy.querySelectorAll("title").forEach((one) => one.remove());
+  const originals = [original, ...original.querySelectorAll("*")];
+  const copies = [copy, ...copy.querySelectorAll("*")];
+  copies.forEach((element, i) => {
+    const style = getComputedStyle(originals[i]);
+    for (const name of STYLES) element.setAttribute(name, style.getPropertyValue(name));
+    element.removeAttribute("class");
+    element.removeAttribute("style");
+    element.removeAttribute("tabindex");
+  });
+  copy.querySelectorAll("title").forEach((title) => title.remove());
   return copy;
 }
 
-function canvasImage(canvas: HTMLCanvasElement): string {
+function dataUrl(canvas: HTMLCanvasElement): string {
   try {
     return canvas.toDataURL("image/png");
   } catch {
-    return "";
+    return ""; // the canvas has images from elsewhere
   }
 }
 
-/** A canvas, a drawing, a picture or a filled box, at its place. */
-function drawn(one: Element, place: Record<"x" | "y" | "width" | "height", number>): SVGElement | null {
-  if (one instanceof HTMLCanvasElement || one instanceof HTMLImageElement) {
-    const made = one instanceof HTMLCanvasElement ? (canvasExports.get(one)?.() ?? one) : copied(one);
-    if (made instanceof SVGElement) {
-      const moved = svgElement("g", { transform: `translate(${place.x} ${place.y})` });
-      moved.append(made);
-      return moved;
-    }
-    const href = canvasImage(made);
-    return href
-      ? svgElement("image", {
-          ...place,
-          href,
-          preserveAspectRatio: "none",
-          "image-rendering": one instanceof HTMLImageElement ? "auto" : "pixelated",
-        })
-      : null;
-  }
-  if (one instanceof SVGSVGElement) {
-    const copy = styled(one) as SVGElement;
-    for (const [key, value] of Object.entries(place)) copy.setAttribute(key, String(value));
+type Box = Record<"x" | "y" | "width" | "height", number>;
+
+/** A canvas, an SVG, an image or a filled box as an SVG element at its position. */
+function exported(element: Element, box: Box): SVGElement | null {
+  if (element instanceof HTMLCanvasElement || element instanceof HTMLImageElement) return exportedPixels(element, box);
+  if (element instanceof SVGSVGElement) {
+    const copy = styledCopy(element) as SVGElement;
+    for (const [key, value] of Object.entries(box)) copy.setAttribute(key, String(value));
     return copy;
   }
-  const style = getComputedStyle(one);
-  const round = style.borderRadius.endsWith("%") ? place.width / 2 : parseFloat(style.borderRadius) || 0;
+  const style = getComputedStyle(element);
+  const radius = style.borderRadius.endsWith("%") ? box.width / 2 : parseFloat(style.borderRadius) || 0;
   return /^rgba\(.* 0\)$|^transparent$/.test(style.backgroundColor)
     ? null
-    : svgElement("rect", { ...place, rx: round, fill: style.backgroundColor });
+    : svgElement("rect", { ...box, rx: radius, fill: style.backgroundColor });
 }
 
-function copied(picture: HTMLImageElement): HTMLCanvasElement {
+function exportedPixels(element: HTMLCanvasElement | HTMLImageElement, box: Box): SVGElement | null {
+  const isImage = element instanceof HTMLImageElement;
+  const source = isImage ? imageToCanvas(element) : (canvasExports.get(element)?.() ?? element);
+  if (source instanceof SVGElement) {
+    const group = svgElement("g", { transform: `translate(${box.x} ${box.y})` });
+    group.append(source);
+    return group;
+  }
+  const href = dataUrl(source);
+  if (!href) return null;
+  const rendering = isImage ? "auto" : "pixelated";
+  return svgElement("image", { ...box, href, preserveAspectRatio: "none", "image-rendering": rendering });
+}
+
+function imageToCanvas(image: HTMLImageElement): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [picture.naturalWidth, picture.naturalHeight];
-  if (canvas.width && canvas.height) canvas.getContext("2d")!.drawImage(picture, 0, 0);
+  [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
+  if (canvas.width && canvas.height) canvas.getContext("2d")!.drawImage(image, 0, 0);
   return canvas;
 }
 
-/** Names of categories below a picture, in columns; as high as the answer says. */
-function key(named: LegendEntry[], left: number, top: number, width: number, out: SVGElement): number {
+/** Append a legend in columns to `out`; returns its height. */
+function appendLegend(legend: LegendEntry[], left: number, top: number, width: number, out: SVGElement): number {
   const style = getComputedStyle(document.body);
-  const ink = style.color;
-  const columns = Math.max(1, Math.min(named.length, Math.floor(width / 230)));
-  const [column, row] = [width / columns, 20];
-  const rows = Math.ceil(named.length / columns);
-  named.forEach(({ name, color, mark }, at) => {
-    const [x, y] = [left + Math.floor(at / rows) * column, top + 16 + (at % rows) * row];
-    const line = { fill: "none", stroke: color, "stroke-width": 2.6 };
-    if (mark < 2)
-      out.append(svgElement("circle", { cx: x + 5, cy: y + 5, r: mark ? 3.6 : 5, ...(mark ? line : { fill: color }) }));
-    else if (mark === 2)
-      out.append(svgElement("path", { d: `M${x + 5} ${y} L${x + 10} ${y + 9.4} L${x} ${y + 9.4} Z`, fill: color }));
-    else out.append(svgElement("path", { d: `M${x + 1} ${y + 1} l8 8 m0 -8 l-8 8`, ...line }));
-    const most = Math.floor((column - 28) / 6.4);
+  const columns = Math.max(1, Math.min(legend.length, Math.floor(width / 230)));
+  const [columnWidth, rowHeight] = [width / columns, 20];
+  const rows = Math.ceil(legend.length / columns);
+  const maxLetters = Math.floor((columnWidth - 28) / 6.4);
+  legend.forEach(({ name, color, mark }, i) => {
+    const [x, y] = [left + Math.floor(i / rows) * columnWidth, top + 16 + (i % rows) * rowHeight];
     const text = svgElement("text", {
       x: x + 16,
       y: y + 9.5,
-      fill: ink,
+      fill: style.color,
       "font-size": 12,
       "font-family": style.fontFamily,
     });
-    text.textContent = name.length > most ? `${name.slice(0, most - 1)}…` : name;
-    out.append(text);
+    text.textContent = name.length > maxLetters ? `${name.slice(0, maxLetters - 1)}…` : name;
+    out.append(markElement(mark, x, y, color), text);
   });
-  return rows * row + 12;
+  return rows * rowHeight + 12;
 }
 
-/** What is seen in an element, as an SVG. What scrolls is shown whole. */
-export function asSvg(element: Element, named: LegendEntry[] = []): SVGSVGElement {
-  const box = element.getBoundingClientRect();
-  const frame: Extent = { left: box.left, top: box.top, right: box.right, bottom: box.bottom };
-  const reach = (one: { left: number; top: number; right: number; bottom: number }) => {
-    frame.left = Math.min(frame.left, one.left);
-    frame.top = Math.min(frame.top, one.top);
-    frame.right = Math.max(frame.right, one.right);
-    frame.bottom = Math.max(frame.bottom, one.bottom);
+function markElement(mark: number, x: number, y: number, color: string): SVGElement {
+  const outline = { fill: "none", stroke: color, "stroke-width": 2.6 };
+  if (mark === 0) return svgElement("circle", { cx: x + 5, cy: y + 5, r: 5, fill: color });
+  if (mark === 1) return svgElement("circle", { cx: x + 5, cy: y + 5, r: 3.6, ...outline });
+  if (mark === 2)
+    return svgElement("path", { d: `M${x + 5} ${y} L${x + 10} ${y + 9.4} L${x} ${y + 9.4} Z`, fill: color });
+  return svgElement("path", { d: `M${x + 1} ${y + 1} l8 8 m0 -8 l-8 8`, ...outline });
+}
+
+/** The content of an element as an SVG, including what is scrolled out of view. */
+export function asSvg(element: Element, legend: LegendEntry[] = []): SVGSVGElement {
+  const { left, top, right, bottom } = element.getBoundingClientRect();
+  const extent: Extent = { left, top, right, bottom };
+  const reach = (box: Extent) => {
+    extent.left = Math.min(extent.left, box.left);
+    extent.top = Math.min(extent.top, box.top);
+    extent.right = Math.max(extent.right, box.right);
+    extent.bottom = Math.max(extent.bottom, box.bottom);
   };
-  const inner = svgElement("g", {});
-  for (const one of element.querySelectorAll("canvas, svg, img, [data-fill]")) {
-    if (one.parentElement?.closest("svg") || one.closest("[data-no-export], [role=menu]")) continue;
-    const own = one.getBoundingClientRect();
-    if (own.width === 0 || own.height === 0 || getComputedStyle(one).visibility === "hidden") continue;
-    const made = drawn(one, { x: own.left, y: own.top, width: own.width, height: own.height });
-    if (!made) continue;
-    reach(own);
-    inner.append(made);
+  const content = svgElement("g", {});
+  for (const child of element.querySelectorAll("canvas, svg, img, [data-fill]")) {
+    if (child.parentElement?.closest("svg") || child.closest("[data-no-export], [role=menu]")) continue;
+    const box = child.getBoundingClientRect();
+    if (box.width === 0 || box.height === 0 || getComputedStyle(child).visibility === "hidden") continue;
+    const part = exported(child, { x: box.left, y: box.top, width: box.width, height: box.height });
+    if (!part) continue;
+    reach(box);
+    content.append(part);
   }
-  appendText(element, inner, reach);
-  const low = named.length ? key(named, frame.left, frame.bottom, frame.right - frame.left, inner) : 0;
-  const [width, height] = [
-    Math.ceil(frame.right - frame.left) + 2 * EDGE,
-    Math.ceil(frame.bottom - frame.top + low) + 2 * EDGE,
-  ];
-  const out = svgElement("svg", { xmlns: NS, width, height, viewBox: `0 0 ${width} ${height}` }) as SVGSVGElement;
+  appendText(element, content, reach);
+  const legendHeight = legend.length
+    ? appendLegend(legend, extent.left, extent.bottom, extent.right - extent.left, content)
+    : 0;
+  const width = Math.ceil(extent.right - extent.left) + 2 * MARGIN;
+  const height = Math.ceil(extent.bottom - extent.top + legendHeight) + 2 * MARGIN;
+  const svg = svgElement("svg", { xmlns: NS, width, height, viewBox: `0 0 ${width} ${height}` }) as SVGSVGElement;
   const paper = getComputedStyle(document.documentElement).getPropertyValue("--paper").trim() || "#ffffff";
-  inner.setAttribute("transform", `translate(${EDGE - frame.left} ${EDGE - frame.top})`);
-  out.append(svgElement("rect", { width, height, fill: paper }), inner);
-  return out;
+  content.setAttribute("transform", `translate(${MARGIN - extent.left} ${MARGIN - extent.top})`);
+  svg.append(svgElement("rect", { width, height, fill: paper }), content);
+  return svg;
 }
 
 function download(content: Blob, name: string) {
@@ -166,16 +168,16 @@ function download(content: Blob, name: string) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-const serialise = (svg: SVGSVGElement) => new XMLSerializer().serializeToString(svg);
+const serialize = (svg: SVGSVGElement) => new XMLSerializer().serializeToString(svg);
 
-export function saveSvg(element: Element, name: string, named?: LegendEntry[]) {
-  download(new Blob([serialise(asSvg(element, named))], { type: "image/svg+xml" }), `${name}.svg`);
+export function saveSvg(element: Element, name: string, legend?: LegendEntry[]) {
+  download(new Blob([serialize(asSvg(element, legend))], { type: "image/svg+xml" }), `${name}.svg`);
 }
 
-export async function savePng(element: Element, name: string, named?: LegendEntry[]) {
-  const svg = asSvg(element, named);
+export async function savePng(element: Element, name: string, legend?: LegendEntry[]) {
+  const svg = asSvg(element, legend);
   const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(serialise(svg))}`;
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(serialize(svg))}`;
   await image.decode();
   const canvas = document.createElement("canvas");
   canvas.width = Number(svg.getAttribute("width")) * SCALE;
@@ -183,7 +185,7 @@ export async function savePng(element: Element, name: string, named?: LegendEntr
   const context = canvas.getContext("2d")!;
   context.scale(SCALE, SCALE);
   context.drawImage(image, 0, 0);
-  const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
+  const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
   if (blob) download(blob, `${name}.png`);
 }
 

@@ -1,14 +1,14 @@
-// Numbers and names as the rest of Headatlas writes them: never more digits than are known.
-import type { HeadPlace } from "./selection.svelte";
+// Numbers and names as text, with no more digits than are known. The Python package formats them in the same way.
+import type { HeadRef } from "./selection.svelte";
 
-export const THIN = "\u202f";
+export const THIN = "\u202f"; // narrow no-break space
 
-/** `many(1204, "map")` is 1,204 maps. */
-export const plural = (count: number, what: string) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+/** `plural(1204, "map")` is 1,204 maps. */
+export const plural = (count: number, noun: string) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
 export const count = (value: number) => value.toLocaleString("en");
 
-/** A share: never 100 % or 0 % unless it is. */
+/** A share as a percentage: 0 % and 100 % only if it is exactly that. */
 export function percent(share: number | null | undefined): string {
   if (share === null || share === undefined || Number.isNaN(share)) return "–";
   if (share > 0 && share < 0.005) return `<${THIN}1${THIN}%`;
@@ -16,7 +16,7 @@ export function percent(share: number | null | undefined): string {
   return `${Math.round(100 * share)}${THIN}%`;
 }
 
-/** A number in two or three digits. */
+/** A number with two or three significant digits. */
 export function amount(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
@@ -31,22 +31,18 @@ export function amount(value: number | null | undefined): string {
   return text.replace("-", "−");
 }
 
-/** A number with its interval. */
+/** A number with its confidence interval. */
 export const interval = (value: number | null, low: number | null, high: number | null) =>
   low === null || high === null ? amount(value) : `${amount(value)} [${amount(low)}, ${amount(high)}]`;
 
-/** A p-value. */
 export const pValue = (p: number | null) =>
   p === null ? "–" : p < 0.001 ? `<${THIN}0.001` : p.toPrecision(2).replace(/\.?0+$/, "");
 
-export const headName = ({ layer, head }: HeadPlace) => `L${layer}·H${head}`;
+export const headName = ({ layer, head }: HeadRef) => `L${layer}·H${head}`;
 
-/** Texts or images. */
-export const examplesWord = (modality: "text" | "image") => modality;
-
-/** A list as a sentence has it. */
+/** `a, b and c`. */
 export const joinList = (parts: string[]) =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts[parts.length - 1]}`;
 
-/** A name that a layer goes by: encoder-decoder models have three kinds. */
+/** Names of the three kinds of layers in encoder-decoder models. */
 export const kindNames = { encoder: "input–input", decoder: "output–output", cross: "input–output" } as const;

@@ -5,7 +5,7 @@ import { matches } from "./search";
 import { commandsFor } from "./stages";
 import { amount, interval, joinList, plural, percent, pValue } from "./format";
 
-test("shares are never whole unless they are", () => {
+test("percentages are 0 and 100 only if they are exact", () => {
   expect(percent(0.9996)).toContain(">");
   expect(percent(0.0002)).toContain("<");
   expect(percent(1).replace(/\s/g, "")).toBe("100%");
@@ -13,7 +13,7 @@ test("shares are never whole unless they are", () => {
   expect(percent(null)).toBe("–");
 });
 
-test("numbers have no more digits than are known", () => {
+test("numbers have few digits", () => {
   expect([0.934, -39.87, 0.0031, 1234.5, 0, 3.14159].map(amount)).toEqual([
     "0.93",
     "−40",
@@ -31,7 +31,7 @@ test("numbers have no more digits than are known", () => {
   expect(joinList(["a", "b", "c"])).toBe("a, b and c");
 });
 
-test("a table becomes comma-separated values that a spreadsheet reads back", () => {
+test("tables are written as CSV with quoting", () => {
   const csv = asCsv({
     columns: ["id", "text"],
     rows: [
@@ -49,14 +49,14 @@ test("examples are found by id first, then by text, each once", () => {
   expect(matches("  ", ["a"], ["a"])).toEqual([]);
 });
 
-test("categories keep their colour, and further tens their second mark", () => {
+test("colors of categories repeat after ten, with another mark", () => {
   expect(categoryColor(3, "light")).toBe(CATEGORIES[3]);
   expect(categoryColor(13, "dark")).toBe(CATEGORIES[3]);
   expect([3, 13, 23, 33, 43].map(categoryMark)).toEqual([0, 1, 2, 3, 3]);
   expect(categoryColor(-1, "light")).not.toBe(categoryColor(9, "light"));
 });
 
-test("scales run from their first stop to their last, and words on them can be read", () => {
+test("color scales run from the first stop to the last, and text on them is readable", () => {
   for (const theme of ["light", "dark"] as const) {
     const colors = ramp("amounts", theme);
     expect(colors.length).toBe(768);
@@ -65,7 +65,7 @@ test("scales run from their first stop to their last, and words on them can be r
   }
 });
 
-test("the commands that are missing come in the order in which they are run", () => {
+test("missing commands are in the order in which they have to be run", () => {
   const stage = (name: string, done: boolean) => ({
     stage: name,
     done,

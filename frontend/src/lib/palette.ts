@@ -1,4 +1,4 @@
-// The colours of data, the same as in the figures of `headatlas plot` (a test compares them).
+// Colors for data, the same as in the figures of `headatlas plot` (a test compares them).
 import type { Theme } from "./theme.svelte";
 
 export type Rgb = [number, number, number];
@@ -26,42 +26,44 @@ export const SCALES = {
   },
 } satisfies Record<string, Record<Theme, string[]>>;
 export type Scale = keyof typeof SCALES;
-export const MARKS = 4; // disc, ring, triangle, cross: the second mark of every further ten
+/** Marks of the first ten categories, the second ten and so on. */
+export const MARKS = ["disc", "ring", "triangle", "cross"] as const;
 
-export const rgb = (hex: string): Rgb => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)) as Rgb;
+export const rgb = (hex: string): Rgb => [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16)) as Rgb;
 
-/** The colour of a cluster or another category; what is below 0 is noise. */
+/** The color of a category; negative numbers are noise. */
 export const categoryColor = (number: number, theme: Theme) =>
   number < 0 ? NOISE_GRAY[theme] : CATEGORIES[number % CATEGORIES.length];
 
-/** Which second mark a category carries. */
+/** The index of a category's mark. */
 export const categoryMark = (number: number) =>
-  number < 0 ? 0 : Math.min(Math.floor(number / CATEGORIES.length), MARKS - 1);
+  number < 0 ? 0 : Math.min(Math.floor(number / CATEGORIES.length), MARKS.length - 1);
 
-/** 256 colours of a scale, as bytes r, g, b. */
+/** The 256 colors of a scale, as bytes r, g, b. */
 export function ramp(scale: Scale, theme: Theme): Uint8Array {
   const stops = SCALES[scale][theme].map(rgb);
   const out = new Uint8Array(256 * 3);
   for (let i = 0; i < 256; i++) {
-    const at = (i / 255) * (stops.length - 1);
-    const k = Math.min(stops.length - 2, Math.floor(at));
-    for (let c = 0; c < 3; c++) out[3 * i + c] = Math.round(stops[k][c] + (stops[k + 1][c] - stops[k][c]) * (at - k));
+    const position = (i / 255) * (stops.length - 1);
+    const k = Math.min(stops.length - 2, Math.floor(position));
+    for (let c = 0; c < 3; c++)
+      out[3 * i + c] = Math.round(stops[k][c] + (stops[k + 1][c] - stops[k][c]) * (position - k));
   }
   return out;
 }
 
 const ramps = new Map<string, Uint8Array>();
 
-/** The colour at `share` (0 to 1) of a scale. */
+/** The color at `share` (0 to 1) of a scale. */
 export function scaleColor(scale: Scale, theme: Theme, share: number): string {
   const key = scale + theme;
   if (!ramps.has(key)) ramps.set(key, ramp(scale, theme));
   const colors = ramps.get(key)!;
-  const at = 3 * Math.round(255 * Math.min(1, Math.max(0, share)));
-  return `rgb(${colors[at]} ${colors[at + 1]} ${colors[at + 2]})`;
+  const offset = 3 * Math.round(255 * Math.min(1, Math.max(0, share)));
+  return `rgb(${colors[offset]} ${colors[offset + 1]} ${colors[offset + 2]})`;
 }
 
-/** Black or white, whichever is read better on a colour of a scale. */
+/** Black or white, whichever has more contrast on a color of a scale. */
 export function textColorOn(scale: Scale, theme: Theme, share: number): string {
   const [r, g, b] = scaleColor(scale, theme, share)
     .match(/\d+/g)!
@@ -69,6 +71,6 @@ export function textColorOn(scale: Scale, theme: Theme, share: number): string {
       const value = Number(part) / 255;
       return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
     });
-  const light = 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  return 1.05 / (light + 0.05) > (light + 0.05) / 0.0575 ? "#ffffff" : "#14161b";
+  const luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.0575 ? "#ffffff" : "#14161b";
 }

@@ -1,4 +1,5 @@
-// Something that is asked for, and asked for anew when what it depends on changes. Call it while a component begins.
+// Asynchronous data that is loaded again when the state it depends on changes. Call `resource` while a component is
+// initialized.
 import { ApiError } from "./api";
 
 export interface Resource<T> {
@@ -7,31 +8,31 @@ export interface Resource<T> {
   readonly loading: boolean;
 }
 
-/** `load` is given a signal that fires when the answer is no longer wanted; null asks for nothing. */
+/** `load` gets a signal that is aborted when its result is no longer needed; it returns null to load nothing. */
 export function resource<T>(load: (signal: AbortSignal) => Promise<T> | null): Resource<T> {
   let value = $state.raw<T>();
   let error = $state.raw<ApiError>();
   let loading = $state(true);
   $effect(() => {
-    const stop = new AbortController();
-    const asked = load(stop.signal);
+    const controller = new AbortController();
+    const promise = load(controller.signal);
     error = undefined;
-    loading = asked !== null;
-    if (asked === null) value = undefined;
-    asked?.then(
-      (found) => {
-        if (stop.signal.aborted) return;
-        value = found;
+    loading = promise !== null;
+    if (promise === null) value = undefined;
+    promise?.then(
+      (result) => {
+        if (controller.signal.aborted) return;
+        value = result;
         loading = false;
       },
-      (problem) => {
-        if (stop.signal.aborted) return;
+      (reason) => {
+        if (controller.signal.aborted) return;
         value = undefined;
         loading = false;
-        error = problem instanceof ApiError ? problem : new ApiError(0, String(problem?.message ?? problem));
+        error = reason instanceof ApiError ? reason : new ApiError(0, String(reason?.message ?? reason));
       },
     );
-    return () => stop.abort();
+    return () => controller.abort();
   });
   return {
     get value() {

@@ -1,4 +1,4 @@
-// The address holds everything: #/tab/item?name=value. What is selected is kept from tab to tab.
+// The address holds the state of the page: #/tab/item?name=value. The selection is shared by all tabs.
 import { TABS, type TabId } from "../tabs";
 
 type Params = Record<string, string>;
@@ -8,8 +8,8 @@ export interface Target {
   params?: Record<string, string | number | null | undefined>;
 }
 
-const SHARED = ["of", "head", "cluster", "example"]; // the selection, the same on every tab
-const remembered = new Map<string, Params>(); // how each tab was left
+const SHARED = ["of", "head", "cluster", "example"]; // parameters that all tabs share: the selection
+const lastParams = new Map<string, Params>(); // of each tab, when it was last shown
 
 function parse(hash: string): { tab: TabId; item: string | null; params: Params } {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
@@ -19,7 +19,7 @@ function parse(hash: string): { tab: TabId; item: string | null; params: Params 
   try {
     item = rest.length && rest[0] ? decodeURIComponent(rest.join("/")) : null;
   } catch {
-    item = null; // a broken escape is no item
+    item = null; // invalid percent-encoding
   }
   return { tab, item, params: Object.fromEntries(new URLSearchParams(query)) };
 }
@@ -39,26 +39,26 @@ class Route {
     this.tab = tab;
     this.item = item;
     this.params = params;
-    remembered.set(tab, params);
+    lastParams.set(tab, params);
   }
 
-  /** The address of a place; what is not named stays, and another tab begins as it was left. */
+  /** The address of a target. What is not given stays as it is; another tab opens as it was last shown. */
   link({ tab = this.tab, item, params = {} }: Target): string {
     const shared = Object.fromEntries(
       SHARED.filter((name) => name in this.params).map((name) => [name, this.params[name]]),
     );
-    const left = Object.fromEntries(
-      Object.entries(remembered.get(tab) ?? {}).filter(([name]) => !SHARED.includes(name)),
+    const last = Object.fromEntries(
+      Object.entries(lastParams.get(tab) ?? {}).filter(([name]) => !SHARED.includes(name)),
     );
-    const all: Record<string, unknown> =
-      tab === this.tab ? { ...this.params, ...params } : { ...left, ...shared, ...params };
-    const kept = Object.entries(all).filter(([, value]) => value !== null && value !== undefined && value !== "");
-    const query = new URLSearchParams(kept.map(([name, value]) => [name, String(value)])).toString();
-    const where = item === undefined ? (tab === this.tab ? this.item : null) : item;
-    return `#/${tab}${where === null ? "" : `/${encodeURIComponent(where)}`}${query ? `?${query}` : ""}`;
+    const merged: Record<string, unknown> =
+      tab === this.tab ? { ...this.params, ...params } : { ...last, ...shared, ...params };
+    const given = Object.entries(merged).filter(([, value]) => value !== null && value !== undefined && value !== "");
+    const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+    const path = item === undefined ? (tab === this.tab ? this.item : null) : item;
+    return `#/${tab}${path === null ? "" : `/${encodeURIComponent(path)}`}${query ? `?${query}` : ""}`;
   }
 
-  /** Go there: a new step for the back button, unless it replaces the present one. */
+  /** Navigate to a target, as a new entry of the browser history or in place of the current one. */
   go(target: Target, { replace = false } = {}) {
     const address = this.link(target);
     if (address === location.hash) return;

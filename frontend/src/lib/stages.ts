@@ -1,17 +1,17 @@
-// What has to be run before something can be shown.
+// The stages that must run before something can be shown.
 import type { AtlasCard } from "./api";
 
-const BEFORE: Record<string, string[]> = {
+const PREREQUISITES: Record<string, string[]> = {
   features: [],
   cluster: ["features"],
   correlate: ["features", "cluster"],
   project: ["features"],
 };
 
-/** The commands that are still missing for a stage, itself included, as one line for a shell. */
+/** The commands still to be run for a stage, including its own, as one shell line. */
 export const commandsFor = (atlas: Pick<AtlasCard, "stages">, stage: string) =>
-  [...(BEFORE[stage] ?? []), stage]
-    .map((name) => atlas.stages.find((one) => one.stage === name))
-    .filter((one) => one && !one.done)
-    .map((one) => one!.command)
+  [...(PREREQUISITES[stage] ?? []), stage]
+    .map((name) => atlas.stages.find((card) => card.stage === name))
+    .filter((card) => card && !card.done)
+    .map((card) => card!.command)
     .join(" && ");

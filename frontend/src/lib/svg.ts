@@ -1,6 +1,7 @@
-// The words of a figure as they stand on the screen, for a file: each line at its place, cut where the page cuts it.
+// SVG elements, and the text of a page element as SVG: every line at its position, truncated where the page does it.
 export const NS = "http://www.w3.org/2000/svg";
 
+/** A rectangle on the screen. */
 export interface Extent {
   left: number;
   top: number;
@@ -9,35 +10,35 @@ export interface Extent {
 }
 
 export function svgElement(name: string, attributes: Record<string, string | number>): SVGElement {
-  const made = document.createElementNS(NS, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  return made;
+  const element = document.createElementNS(NS, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  return element;
 }
 
 const SKIPPED = "svg, canvas, select, input, textarea, option, [data-no-export], [role=menu], .sr-only";
 
-/** Puts the words of an element into a drawing, and tells how far they reach. */
-export function appendText(element: Element, out: SVGElement, reach: (box: Extent) => void) {
+/** Append the text of an element to `out`; `reach` is called with the extent of every line. */
+export function appendText(element: Element, out: SVGElement, reach: (extent: Extent) => void) {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   for (let text = walker.nextNode() as Text | null; text; text = walker.nextNode() as Text | null) {
     const parent = text.parentElement!;
     if (!text.textContent?.trim() || parent.closest(SKIPPED)) continue;
     const style = getComputedStyle(parent);
     if (style.visibility === "hidden" || style.opacity === "0") continue;
-    const clip = clipOf(parent, element);
-    for (const { content, box } of linesOf(text, clip, style)) {
+    const clip = clippingAncestor(parent, element);
+    for (const { content, box } of visibleLines(text, clip, style)) {
       reach(box);
-      out.append(lineOf(content, box, style));
+      out.append(textElement(content, box, style));
     }
   }
 }
 
-function lineOf(content: string, box: Extent, style: CSSStyleDeclaration): SVGElement {
+function textElement(content: string, box: Extent, style: CSSStyleDeclaration): SVGElement {
   const height = box.bottom - box.top;
-  const across = style.writingMode.startsWith("vertical");
+  const vertical = style.writingMode.startsWith("vertical");
   const halo = parseFloat(style.webkitTextStrokeWidth) || 0;
-  const made = svgElement("text", {
-    ...(across
+  const element = svgElement("text", {
+    ...(vertical
       ? { transform: `translate(${box.left + (box.right - box.left) * 0.26} ${box.top}) rotate(90)` }
       : { x: box.left, y: box.top + height * 0.78 }),
     fill: style.color,
@@ -54,15 +55,15 @@ function lineOf(content: string, box: Extent, style: CSSStyleDeclaration): SVGEl
         }
       : {}),
   });
-  made.textContent = content;
-  return made;
+  element.textContent = content;
+  return element;
 }
 
-/** The nearest element beyond which the page shows nothing of another; what scrolls can be brought into sight. */
-function clipOf(element: Element, root: Element): Element | null {
-  for (let one: Element | null = element; one && one !== root; one = one.parentElement) {
-    const { overflowX, overflowY } = getComputedStyle(one);
-    if (overflowX === "hidden" || overflowX === "clip" || overflowY === "hidden") return one;
+/** The nearest ancestor that hides what overflows it. One that scrolls does not count. */
+function clippingAncestor(element: Element, root: Element): Element | null {
+  for (let ancestor: Element | null = element; ancestor && ancestor !== root; ancestor = ancestor.parentElement) {
+    const { overflowX, overflowY } = getComputedStyle(ancestor);
+    if (overflowX === "hidden" || overflowX === "clip" || overflowY === "hidden") return ancestor;
   }
   return null;
 }
@@ -72,53 +73,61 @@ interface Line {
   box: DOMRect;
 }
 
-/** The lines in which a text is broken on the screen, as far as they are seen. */
-function linesOf(text: Text, clip: Element | null, style: CSSStyleDeclaration): Line[] {
+/** The lines of a text node on the screen, as far as they are visible. */
+function visibleLines(text: Text, clip: Element | null, style: CSSStyleDeclaration): Line[] {
+  const lines = linesOf(text);
+  if (!clip) return lines;
+  const edge = clip.getBoundingClientRect();
+  const visible = ({ box }: Line) => {
+    const middle = box.top + box.height / 2;
+    return box.left < edge.right && box.right > edge.left && middle < edge.bottom && middle > edge.top;
+  };
+  const truncated = clip.scrollWidth > clip.clientWidth && !style.writingMode.startsWith("vertical");
+  return lines
+    .filter(visible)
+    .map((line) => (truncated ? withEllipsis(line, edge.right - line.box.left, style) : line));
+}
+
+function linesOf(text: Text): Line[] {
   const content = text.textContent ?? "";
   const range = document.createRange();
-  const boxOf = (from: number, length: number) => {
-    range.setStart(text, from);
-    range.setEnd(text, from + length);
+  const boxOf = (start: number, length: number) => {
+    range.setStart(text, start);
+    range.setEnd(text, start + length);
     return range.getBoundingClientRect();
   };
   range.selectNodeContents(text);
   const boxes = [...range.getClientRects()].filter((box) => box.width > 0);
-  const found: Line[] = [];
   if (boxes.length === 1) {
     const trimmed = content.trim();
-    found.push({ content: trimmed, box: boxOf(content.indexOf(trimmed), trimmed.length) });
-  } else if (boxes.length)
-    for (const part of content.matchAll(/\S+\s*/g)) {
-      const box = boxOf(part.index, part[0].trimEnd().length);
-      const last = found[found.length - 1];
+    return [{ content: trimmed, box: boxOf(content.indexOf(trimmed), trimmed.length) }];
+  }
+  const lines: Line[] = [];
+  if (boxes.length)
+    for (const word of content.matchAll(/\S+\s*/g)) {
+      const box = boxOf(word.index, word[0].trimEnd().length);
+      const last = lines[lines.length - 1];
       if (last && Math.abs(last.box.top - box.top) < 3) {
-        last.content += part[0];
+        last.content += word[0];
         last.box = new DOMRect(last.box.left, last.box.top, box.right - last.box.left, last.box.height);
-      } else found.push({ content: part[0], box });
+      } else lines.push({ content: word[0], box });
     }
-  if (!clip) return found;
-  const edge = clip.getBoundingClientRect();
-  const seen = ({ box }: Line) => {
-    const middle = box.top + box.height / 2;
-    return box.left < edge.right && box.right > edge.left && middle < edge.bottom && middle > edge.top;
-  };
-  const cut = clip.scrollWidth > clip.clientWidth && !style.writingMode.startsWith("vertical");
-  return found.filter(seen).map((line) => (cut ? shortened(line, edge.right - line.box.left, style) : line));
+  return lines;
 }
 
-let pen: CanvasRenderingContext2D | null = null;
+let context: CanvasRenderingContext2D | null = null;
 
-/** A line with an ellipsis where there is not enough room for it. */
-function shortened({ content, box }: Line, room: number, style: CSSStyleDeclaration): Line {
-  pen ??= document.createElement("canvas").getContext("2d");
-  if (!pen) return { content, box };
-  pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+/** A line that is cut to fit into `width` pixels. */
+function withEllipsis({ content, box }: Line, width: number, style: CSSStyleDeclaration): Line {
+  context ??= document.createElement("canvas").getContext("2d");
+  if (!context) return { content, box };
+  context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
   const letters = [...content.slice(0, 400)];
-  const fits = (most: string) => pen!.measureText(most).width <= room + 1;
+  const fits = (text: string) => context!.measureText(text).width <= width + 1;
   if (content.length <= 400 && fits(content)) return { content, box };
   while (letters.length > 1 && !fits(`${letters.join("")}…`)) letters.pop();
   return {
     content: `${letters.join("").trimEnd()}…`,
-    box: new DOMRect(box.left, box.top, Math.min(box.width, room), box.height),
+    box: new DOMRect(box.left, box.top, Math.min(box.width, width), box.height),
   };
 }

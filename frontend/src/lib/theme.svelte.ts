@@ -1,35 +1,36 @@
-// Dark and light are equals: as the system says, until the reader chooses.
+// The color theme: that of the system until the user chooses one.
 export type Theme = "light" | "dark";
 
 const KEY = "headatlas-theme";
-const dark = matchMedia("(prefers-color-scheme: dark)");
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
+const systemTheme = (): Theme => (systemDark.matches ? "dark" : "light");
 
-function chosen(): Theme | null {
+function storedTheme(): Theme | null {
   try {
-    const there = localStorage.getItem(KEY);
-    return there === "light" || there === "dark" ? there : null;
+    const stored = localStorage.getItem(KEY);
+    return stored === "light" || stored === "dark" ? stored : null;
   } catch {
-    return null; // storage may be forbidden
+    return null; // storage may be disabled
   }
 }
 
-class Look {
-  current = $state<Theme>(chosen() ?? (dark.matches ? "dark" : "light"));
+class ThemeState {
+  current = $state<Theme>(storedTheme() ?? systemTheme());
 
   constructor() {
-    this.show();
-    dark.addEventListener("change", () => {
-      if (chosen() === null) this.set(dark.matches ? "dark" : "light", false);
+    this.apply();
+    systemDark.addEventListener("change", () => {
+      if (storedTheme() === null) this.set(systemTheme(), false);
     });
   }
 
   set(theme: Theme, remember = true) {
     this.current = theme;
-    this.show();
+    this.apply();
     try {
       if (remember) localStorage.setItem(KEY, theme);
     } catch {
-      // it holds until the page is closed
+      // the choice lasts until the page is closed
     }
   }
 
@@ -37,9 +38,9 @@ class Look {
     this.set(this.current === "dark" ? "light" : "dark");
   }
 
-  private show() {
+  private apply() {
     document.documentElement.dataset.theme = this.current;
   }
 }
 
-export const theme = new Look();
+export const theme = new ThemeState();

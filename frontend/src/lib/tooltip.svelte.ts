@@ -1,20 +1,20 @@
-// The one hint that follows the pointer: it answers at once and is never in the way.
+// The tooltip at the pointer; there is one for the whole page.
 export interface TooltipContent {
-  x: number;
-  y: number;
   title: string;
   lines?: string[];
   map?: { values: Uint16Array; rows: number; columns: number };
 }
 
-class Hint {
-  current = $state.raw<TooltipContent | null>(null);
-  show(event: MouseEvent | { clientX: number; clientY: number }, tip: Omit<TooltipContent, "x" | "y">) {
-    this.current = { x: event.clientX, y: event.clientY, ...tip };
+class TooltipState {
+  current = $state.raw<(TooltipContent & { x: number; y: number }) | null>(null);
+
+  show({ clientX, clientY }: { clientX: number; clientY: number }, content: TooltipContent) {
+    this.current = { x: clientX, y: clientY, ...content };
   }
+
   hide() {
     this.current = null;
   }
 }
 
-export const tooltip = new Hint();
+export const tooltip = new TooltipState();

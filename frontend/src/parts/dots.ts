@@ -1,14 +1,14 @@
-// Dots of many heads on one line. Those that would lie within half a pixel are one dot, as dark as they are together.
-const FAINT = 0.45; // the opacity of a single dot
+// The dots of a strip plot. Dots within half a pixel become one, as dark as they are together.
+const OPACITY = 0.45; // of a single dot
 
-export function dotsOf(
+export function stackedDots(
   values: { value: number }[],
-  place: (value: number) => number,
-): { at: number; opacity: number }[] {
+  scale: (value: number) => number,
+): { x: number; opacity: number }[] {
   const counts = new Map<number, number>();
   for (const { value } of values) {
-    const at = Math.round(2 * place(value)) / 2;
-    counts.set(at, (counts.get(at) ?? 0) + 1);
+    const x = Math.round(2 * scale(value)) / 2;
+    counts.set(x, (counts.get(x) ?? 0) + 1);
   }
-  return [...counts].map(([at, count]) => ({ at, opacity: Math.round(1000 * (1 - (1 - FAINT) ** count)) / 1000 }));
+  return [...counts].map(([x, count]) => ({ x, opacity: Math.round(1000 * (1 - (1 - OPACITY) ** count)) / 1000 }));
 }

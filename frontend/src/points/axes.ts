@@ -1,114 +1,111 @@
-// Axes of points: linear, or quantile-equidistant, where equal steps hold equally many points. Ticks of both carry the
-// points' own values.
-export interface Tick {
-  value: number;
-  label: string;
-}
+// Axes of scatter plots: linear, or quantile axes, on which equal distances hold equally many points. The ticks of both
+// are labeled with the values of the points.
 
-/** A rising map from values to [0, 1]. */
+/** An increasing function from values to [0, 1]. */
 export interface Axis {
   forward(value: number): number;
-  inverse(place: number): number;
+  inverse(position: number): number;
 }
 
-/** Piecewise linear from `from` to `to`, both rising; beyond the ends it stays at the ends. */
-function between(from: ArrayLike<number>, to: ArrayLike<number>, value: number): number {
-  let [low, high] = [0, from.length - 1];
-  if (!(value > from[low])) return to[low];
-  if (value >= from[high]) return to[high];
+export const QUANTILES = 100; // number of knots of a quantile axis
+
+/** Linear interpolation between increasing knots `xs` and `ys`, constant beyond the ends. */
+function interpolate(xs: ArrayLike<number>, ys: ArrayLike<number>, x: number): number {
+  let [low, high] = [0, xs.length - 1];
+  if (!(x > xs[low])) return ys[low];
+  if (x >= xs[high]) return ys[high];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (from[middle] <= value) low = middle;
+    if (xs[middle] <= x) low = middle;
     else high = middle;
   }
-  return to[low] + ((to[high] - to[low]) * (value - from[low])) / (from[high] - from[low]);
+  return ys[low] + ((ys[high] - ys[low]) * (x - xs[low])) / (xs[high] - xs[low]);
 }
 
-/** The axis from `k` quantiles of values; values that occur often make one knot, in the middle of their quantiles. */
-export function quantileAxis(values: ArrayLike<number>, k = 100): Axis {
+/** The quantile axis of some values. Tied values share one knot, at the mean of their quantiles. */
+export function quantileAxis(values: ArrayLike<number>, k = QUANTILES): Axis {
   const sorted = Float64Array.from(Array.from(values).filter(Number.isFinite)).sort();
   return rankedAxis(sorted.length, (rank) => sorted[rank], k);
 }
 
-/** The same of `total` values of which the one of each rank is known. */
-function rankedAxis(total: number, valueAt: (rank: number) => number, k = 100): Axis {
+/** The quantile axis of integers from 0, given how often each of them occurs. */
+export function countedAxis(counts: Uint32Array, k = QUANTILES): Axis {
+  let [value, below] = [-1, 0]; // `below` values are at most `value`
+  const valueAt = (rank: number) => {
+    if (value >= 0 && rank < below - counts[value]) [value, below] = [-1, 0];
+    while (rank >= below) below += counts[++value];
+    return value;
+  };
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  return rankedAxis(total, valueAt, k);
+}
+
+function rankedAxis(total: number, valueAt: (rank: number) => number, k: number): Axis {
   if (!total) return { forward: () => 0, inverse: () => 0 };
   const steps = Math.min(k, Math.max(total, 2));
   const knots: number[] = [];
-  const sums: [number, number][] = []; // of the heights of each knot, and how many
+  const sums: [sum: number, count: number][] = []; // of the quantiles at each knot
   for (let i = 0; i < steps; i++) {
-    const height = i / (steps - 1);
-    const at = height * (total - 1);
-    const low = Math.floor(at);
-    const below = valueAt(low);
-    const value = below + (valueAt(Math.min(low + 1, total - 1)) - below) * (at - low);
+    const quantile = i / (steps - 1);
+    const rank = quantile * (total - 1);
+    const low = Math.floor(rank);
+    const lowValue = valueAt(low);
+    const value = lowValue + (valueAt(Math.min(low + 1, total - 1)) - lowValue) * (rank - low);
     if (knots.length && value === knots[knots.length - 1]) {
-      sums[sums.length - 1][0] += height;
+      sums[sums.length - 1][0] += quantile;
       sums[sums.length - 1][1]++;
     } else {
       knots.push(value);
-      sums.push([height, 1]);
+      sums.push([quantile, 1]);
     }
   }
-  const heights = sums.map(([sum, count]) => sum / count);
+  const quantiles = sums.map(([sum, count]) => sum / count);
   if (knots.length > 1) {
-    heights[0] = 0;
-    heights[heights.length - 1] = 1;
+    quantiles[0] = 0;
+    quantiles[quantiles.length - 1] = 1;
   }
-  return { forward: (value) => between(knots, heights, value), inverse: (place) => between(heights, knots, place) };
-}
-
-/** The axis of a coordinate that takes each value so many times. */
-export function countedAxis(counts: Uint32Array, k = 100): Axis {
-  let [value, passed] = [-1, 0]; // ranks below `passed` have this value or a smaller one
-  const valueAt = (rank: number) => {
-    if (value >= 0 && rank < passed - counts[value]) [value, passed] = [-1, 0];
-    while (rank >= passed) passed += counts[++value];
-    return value;
+  return {
+    forward: (value) => interpolate(knots, quantiles, value),
+    inverse: (position) => interpolate(quantiles, knots, position),
   };
-  return rankedAxis(
-    counts.reduce((sum, count) => sum + count, 0),
-    valueAt,
-    k,
-  );
 }
 
-/** Numbers in as few digits as tell them apart. */
+/** Numbers with as few digits as keep them distinct. */
 export function tickLabels(values: number[]): string[] {
-  let found: string[] = [];
+  let labels: string[] = [];
   const distinct = new Set(values).size;
   for (let digits = 2; digits <= 6; digits++) {
-    found = values.map((value) => String(Number(value.toPrecision(digits))).replace("-", "−"));
-    if (new Set(found).size === distinct) break;
+    labels = values.map((value) => String(Number(value.toPrecision(digits))).replace("-", "−"));
+    if (new Set(labels).size === distinct) break;
   }
-  return found;
+  return labels;
 }
 
-/** Round values between two, about `count` of them. */
-export function roundTicks(low: number, high: number, count = 5): Tick[] {
+/** Ticks at about `count` round values between two values. */
+export function roundTicks(low: number, high: number, count = 5): { value: number; label: string }[] {
   if (!(high > low)) return [];
   const rough = (high - low) / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * ([1, 2, 5, 10].find((times) => times * power >= rough) ?? 10);
+  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
   const values: number[] = [];
   for (let i = Math.ceil(low / step); i <= Math.floor(high / step + 1e-9); i++)
     values.push(Number((i * step).toPrecision(12)));
-  const written = tickLabels(values);
-  return values.map((value, i) => ({ value, label: written[i] }));
+  const labels = tickLabels(values);
+  return values.map((value, i) => ({ value, label: labels[i] }));
 }
 
-/** Places at equal steps within a part of [0, 1], finer the smaller the part; with the true values there. */
-export function quantileTicks(axis: Axis, low: number, high: number, count = 4): { place: number; label: string }[] {
+/** Ticks at equal distances in the part from `low` to `high` of [0, 1]; the smaller the part, the finer the ticks. */
+export function quantileTicks(axis: Axis, low: number, high: number, count = 4): { position: number; label: string }[] {
   const [from, to] = [Math.max(0, low), Math.min(1, high)];
   if (!(to > from)) return [];
   let step = 1 / count;
   while (step > (to - from) / 3 && step > 1e-4) step /= 2;
-  const places: number[] = [];
+  const positions: number[] = [];
   for (let i = Math.ceil(from / step - 1e-9); i * step <= to + 1e-9; i++) {
-    const place = Math.min(1, i * step);
-    // where all values are one, the axis is a single place
-    if (Math.abs(axis.forward(axis.inverse(place)) - place) < 1e-6) places.push(place);
+    const position = Math.min(1, i * step);
+    // positions that no value has are left out: if all values are equal, there is only one
+    if (Math.abs(axis.forward(axis.inverse(position)) - position) < 1e-6) positions.push(position);
   }
-  const written = tickLabels(places.map((place) => axis.inverse(place)));
-  return places.map((place, i) => ({ place, label: written[i] }));
+  const labels = tickLabels(positions.map((position) => axis.inverse(position)));
+  return positions.map((position, i) => ({ position, label: labels[i] }));
 }

@@ -1,94 +1,96 @@
-// How many points to draw at once. A sample that fits a frame is drawn while something changes; when all is still, finer
-// pictures follow until every point is drawn. How much fits is measured while drawing: it differs by a factor of a
-// thousand between a graphics card and a processor that stands in for one.
+// How many points to draw at once. While something changes, a sample that fits a frame is drawn; after that, larger
+// samples follow until all points are drawn. How many points fit is measured, because GPUs are up to a thousand times
+// faster than software rendering.
+import { clamp } from "../lib/math";
 import { LAYERS, type Run } from "./order";
 
-export const FRAME = 25; // milliseconds that a frame may take
-const LEAST = 4_000;
-const MOST = 50_000_000;
-const FINER = 4; // how many times more points the next picture has
+export const FRAME = 25; // milliseconds per frame
+const MIN_POINTS = 4_000;
+const MAX_POINTS = 50_000_000;
+const GROWTH = 4; // ratio of the sizes of successive samples
 
 export class Budget {
-  /** As many points as fit a frame. The first guess suits a slow machine, so that the first picture comes soon. */
+  /** The number of points that fit a frame. The initial value is for slow machines, so that something is drawn soon. */
   count = 30_000;
 
-  /** Never less than `least`, even if frames are late: the browser's own work may be what fills them. */
+  /** The count never falls below `minimum`: if frames are late, other work of the browser may be the reason. */
   constructor(
     private readonly target = FRAME,
-    private readonly least: () => number = () => LEAST,
+    private readonly minimum: () => number = () => MIN_POINTS,
   ) {}
 
-  /** Learn from a drawing. Steps are bounded, so that one hiccup of the machine does not spoil the picture. */
-  learn(drawn: number, milliseconds: number) {
-    const fitting = (drawn * this.target) / Math.max(milliseconds, 1);
-    // a small drawing that was in time does not show that a larger one would be late
-    if (milliseconds <= this.target && fitting < this.count) return;
-    const aim = Math.min(2 * this.count, Math.max(this.count / 4, fitting));
-    const weight = aim > this.count ? 0.6 : 0.3;
-    this.count = Math.round(Math.min(MOST, Math.max(LEAST, this.least(), this.count + weight * (aim - this.count))));
+  /** Update the count after a drawing. Steps are bounded, so that one outlier does little harm. */
+  update(drawn: number, milliseconds: number) {
+    const estimate = (drawn * this.target) / Math.max(milliseconds, 1);
+    // a small drawing in time does not show that a larger one would be late
+    if (milliseconds <= this.target && estimate < this.count) return;
+    const goal = clamp(estimate, this.count / 4, 2 * this.count);
+    const weight = goal > this.count ? 0.6 : 0.3;
+    const minimum = Math.max(MIN_POINTS, this.minimum());
+    this.count = Math.round(clamp(this.count + weight * (goal - this.count), minimum, MAX_POINTS));
   }
 }
 
-/** How many points the picture after one of `drawn` points has: several times more, and all when that is near. */
-export function finer(drawn: number, total: number): number {
-  const next = Math.max(drawn, LEAST) * FINER;
+/** The size of the sample after one of `drawn` points: several times larger, or all points if that is not much more. */
+export function nextSampleSize(drawn: number, total: number): number {
+  const next = Math.max(drawn, MIN_POINTS) * GROWTH;
   return next >= total / 3 ? total : next;
 }
 
-/** The beginning of a run to draw: `fraction` of the `whole` run stands for all of it. */
-export interface Stroke extends Run {
-  whole: number;
+/** The first part of a run: a sample of `fraction` of its `total` points. */
+export interface Batch extends Run {
+  total: number;
   fraction: number;
 }
 
 /**
- * What to draw if about `limit` points may be drawn: the beginning of every run. Selected points come first (up to half
- * of the limit): they are few and what one looks at. A run that shows anything shows at least one point.
+ * A sample of about `limit` points: the first part of every run, with at least one point. Up to half of the limit is for
+ * selected points, which are few and important.
  */
-export function strokes(runs: readonly Run[], limit: number): Stroke[] {
+export function sampleBatches(runs: readonly Run[], limit: number): Batch[] {
   const totals = new Array<number>(LAYERS).fill(0);
   for (const run of runs) totals[run.layer] += run.count;
-  const front = totals[LAYERS - 1];
-  const others = totals.reduce((sum, count) => sum + count, 0) - front;
-  const forOthers = Math.min(others, Math.max(limit / 2, limit - front));
+  const selected = totals[LAYERS - 1];
+  const others = totals.reduce((sum, count) => sum + count, 0) - selected;
+  const forOthers = Math.min(others, Math.max(limit / 2, limit - selected));
   const share = (part: number, whole: number) => (whole === 0 ? 1 : Math.min(1, part / whole));
   const fractions = totals.map((_, layer) =>
-    layer === LAYERS - 1 ? share(limit - forOthers, front) : share(forOthers, others),
+    layer === LAYERS - 1 ? share(limit - forOthers, selected) : share(forOthers, others),
   );
   return runs.map((run) => ({
     ...run,
-    whole: run.count,
+    total: run.count,
     count: Math.min(run.count, Math.ceil(run.count * fractions[run.layer])),
     fraction: fractions[run.layer],
   }));
 }
 
-/** A picture in the making: strokes are drawn in order, a few points at a time. */
+/** An unfinished drawing: batches are drawn in order, some points at a time. */
 export class Pass {
   readonly total: number;
-  private at = 0; // stroke
-  private within = 0; // points of it that are drawn
+  private index = 0; // of the current batch
+  private offset = 0; // number of its points already drawn
 
-  constructor(private readonly list: readonly Stroke[]) {
-    this.total = list.reduce((sum, stroke) => sum + stroke.count, 0);
+  constructor(private readonly batches: readonly Batch[]) {
+    this.total = batches.reduce((sum, batch) => sum + batch.count, 0);
   }
 
   get done(): boolean {
-    return this.at >= this.list.length;
+    return this.index >= this.batches.length;
   }
 
-  /** Draw the next `limit` points at most; returns how many were drawn. */
-  advance(limit: number, draw: (stroke: Stroke, first: number, count: number) => void): number {
+  /** Draw up to `limit` more points; returns how many were drawn. */
+  advance(limit: number, draw: (batch: Batch, first: number, count: number) => void): number {
     let drawn = 0;
     while (drawn < Math.max(1, limit) && !this.done) {
-      const stroke = this.list[this.at];
-      const count = Math.min(Math.max(1, limit) - drawn, stroke.count - this.within);
-      if (count > 0) draw(stroke, stroke.first + this.within, count);
-      this.within += count;
+      const batch = this.batches[this.index];
+      const count = Math.min(Math.max(1, limit) - drawn, batch.count - this.offset);
+      if (count > 0) draw(batch, batch.first + this.offset, count);
+      this.offset += count;
       drawn += count;
-      if (this.within >= stroke.count) {
-        this.at++;
-        this.within = 0;
+      if (this.offset >= batch.count) {
+        this.index++;
+        this.offset = 0;
       }
     }
     return drawn;

@@ -17,7 +17,7 @@ import {
 const size = { width: 900, height: 600 };
 const cameras: Camera[] = [WHOLE, [20_000, 41_000, 3.7], [60_000, 800, 40], [-900, 70_000, 0.5]];
 
-it.each(cameras)("a place, its pixel and back: %d %d %d", (...camera) => {
+it.each(cameras)("converts points to pixels and back: %d %d %d", (...camera) => {
   const [x, y] = toScreen(camera, size, 12_345, 54_321);
   const back = toPlane(camera, size, x, y);
   expect(back[0]).toBeCloseTo(12_345, 5);
@@ -25,26 +25,26 @@ it.each(cameras)("a place, its pixel and back: %d %d %d", (...camera) => {
   expect(toScreen(camera, size, camera[0], camera[1])).toEqual([450, 300]);
 });
 
-it("shows the whole plane in the shorter side, y upwards", () => {
+it("fits the plane into the shorter side, y upwards", () => {
   expect(toScreen(WHOLE, size, 0, 0)).toEqual([150, 600]);
   expect(toScreen(WHOLE, size, PLANE, PLANE)).toEqual([750, 0]);
 });
 
-it.each([0.3, 0.9, 1.1, 5])("zooming by %d keeps what is under the pointer there", (factor) => {
+it.each([0.3, 0.9, 1.1, 5])("keeps the point under the pointer in place when zooming by %d", (factor) => {
   const camera: Camera = [30_000, 31_000, 2];
   for (const [x, y] of [
     [450, 300],
     [10, 20],
     [899, 599],
   ]) {
-    const place = toPlane(camera, size, x, y);
-    const after = toScreen(zoomed(camera, size, factor, x, y), size, ...place);
+    const point = toPlane(camera, size, x, y);
+    const after = toScreen(zoomed(camera, size, factor, x, y), size, ...point);
     expect(after[0]).toBeCloseTo(x, 4);
     expect(after[1]).toBeCloseTo(y, 4);
   }
 });
 
-it("a zoom beyond the limit stops at the limit and stays in place", () => {
+it("stops at the zoom limit and stays in place", () => {
   const camera: Camera = [30_000, 31_000, 200];
   const after = zoomed(camera, size, 1_000, 200, 100);
   expect(after[2]).toBe(256);
@@ -54,16 +54,16 @@ it("a zoom beyond the limit stops at the limit and stays in place", () => {
   expect(zoomed(after, size, 2, 5, 5)).toEqual(after);
 });
 
-it("what is dragged follows the pointer", () => {
+it("follows the pointer when dragged", () => {
   const camera: Camera = [30_000, 31_000, 3];
-  const place = toPlane(camera, size, 400, 200);
-  const [x, y] = toScreen(panned(camera, size, 37, -12), size, ...place);
+  const point = toPlane(camera, size, 400, 200);
+  const [x, y] = toScreen(panned(camera, size, 37, -12), size, ...point);
   expect(x).toBeCloseTo(437, 6);
   expect(y).toBeCloseTo(188, 6);
   expect(panned(camera, size, -1e9, 1e9)).toEqual([1.5 * PLANE, 1.5 * PLANE, 3]);
 });
 
-it("fits all points into the picture, as large as they can be", () => {
+it("fits all points into the view, as large as possible", () => {
   const bounds = { left: 0, bottom: 20_000, right: PLANE, top: 45_534 };
   const camera = fitted(bounds, size, 30);
   const corners = [
@@ -78,14 +78,14 @@ it("fits all points into the picture, as large as they can be", () => {
   expect(fitted({ left: 9, bottom: 9, right: 9, top: 9 }, size)[2]).toBe(8);
 });
 
-it("is written into an address and read from it", () => {
+it("can be written to an address and read back", () => {
   for (const camera of cameras) {
     const back = readCamera(writeCamera(camera))!;
     expect(Math.abs(back[0] - camera[0])).toBeLessThanOrEqual(0.5);
     expect(back[2]).toBeCloseTo(camera[2], 2);
     expect(writeCamera(back)).toBe(writeCamera(camera));
   }
-  for (const wrong of [
+  for (const invalid of [
     "",
     "1,2",
     "1,2,3,4",
@@ -98,10 +98,10 @@ it("is written into an address and read from it", () => {
     undefined,
     "NaN,1,1",
   ])
-    expect(readCamera(wrong)).toBeNull();
+    expect(readCamera(invalid)).toBeNull();
   expect(readCamera("999999,5,9999")).toEqual(limited([999_999, 5, 9_999]));
 });
 
-it("knows pixels a step", () => {
+it("has a scale in pixels per unit of the plane", () => {
   expect(scaleOf([0, 0, 2], { width: 500, height: 200 })).toBeCloseTo(400 / PLANE, 12);
 });

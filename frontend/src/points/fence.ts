@@ -1,7 +1,7 @@
-// Waiting for the graphics card without blocking the page: a fence is set behind what was asked for, and looked at from
-// time to time. The time until it is passed is what the drawing took.
-const LOOK = 3; // milliseconds between looks
-const ENOUGH = 3_000; // a fence that is not passed by then never will be: the context is lost
+// Waiting for the GPU without blocking the page: a WebGL fence is placed behind the commands and polled. The time until
+// it is signaled is the time the drawing took.
+const POLL = 3; // milliseconds between polls
+const TIMEOUT = 3_000; // milliseconds; a fence that is not signaled by then belongs to a lost context
 
 export class GpuFence {
   private timer = 0;
@@ -10,27 +10,27 @@ export class GpuFence {
     return this.timer !== 0;
   }
 
-  /** Call back when all that was asked of the card is done; an earlier callback that still waits is dropped. */
+  /** Call back when the GPU has finished all commands so far. Replaces a callback that is still waiting. */
   after(gl: WebGL2RenderingContext, done: (milliseconds: number) => void) {
-    this.drop();
+    this.cancel();
     const sync = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
     const start = performance.now();
     gl.flush();
-    const look = () => {
-      const taken = performance.now() - start;
-      const passed = sync === null || gl.getSyncParameter(sync, gl.SYNC_STATUS) === gl.SIGNALED;
-      if (!passed && taken < ENOUGH) {
-        this.timer = window.setTimeout(look, LOOK);
+    const poll = () => {
+      const elapsed = performance.now() - start;
+      const signaled = sync === null || gl.getSyncParameter(sync, gl.SYNC_STATUS) === gl.SIGNALED;
+      if (!signaled && elapsed < TIMEOUT) {
+        this.timer = window.setTimeout(poll, POLL);
         return;
       }
       this.timer = 0;
       gl.deleteSync(sync);
-      done(taken);
+      done(elapsed);
     };
-    this.timer = window.setTimeout(look, LOOK);
+    this.timer = window.setTimeout(poll, POLL);
   }
 
-  drop() {
+  cancel() {
     clearTimeout(this.timer);
     this.timer = 0;
   }

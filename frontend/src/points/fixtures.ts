@@ -1,7 +1,7 @@
 // Points for tests: clusters of different sizes, some background, and some maps that do not exist.
 import { TOP, UNPLACED } from "../lib/encoding";
 
-/** Numbers from 0 to 1 that are the same every time (mulberry32). */
+/** A reproducible random generator of numbers from 0 to 1 (mulberry32). */
 export function random(seed: number): () => number {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;
@@ -11,7 +11,7 @@ export function random(seed: number): () => number {
   };
 }
 
-/** Positions of `count` points; every hundredth has no place. */
+/** Positions of `count` points; every hundredth is unplaced. */
 export function cloud(count: number, seed = 1): Uint16Array {
   const next = random(seed);
   const positions = new Uint16Array(2 * count);
@@ -19,8 +19,8 @@ export function cloud(count: number, seed = 1): Uint16Array {
     const cluster = i % 8;
     const [x, y] = [8_000 * (1 + (cluster % 3) * 2), 9_000 * (1 + Math.floor(cluster / 3) * 2)];
     const spread = cluster === 7 ? 60_000 : 1_500 * (1 + cluster);
-    for (const [axis, middle] of [x, y].entries()) {
-      const value = middle + (next() + next() + next() - 1.5) * spread;
+    for (const [axis, center] of [x, y].entries()) {
+      const value = center + (next() + next() + next() - 1.5) * spread;
       positions[2 * i + axis] = i % 100 === 99 ? UNPLACED : Math.min(TOP, Math.max(0, Math.round(value)));
     }
   }

@@ -1,5 +1,5 @@
-// Where names of clusters are written: at their places, and never over one another. The first in the list have the right
-// of way; a name moves aside a little, and is left out where there is no room until one zooms in.
+// Placing labels on a scatter plot so that they do not overlap. Labels that come first in the list have priority; a label
+// may be shifted a little, and is left out if there is no room.
 import { toScreen, type Camera, type Size } from "./camera";
 
 export interface Label {
@@ -10,16 +10,15 @@ export interface Label {
 }
 
 export interface PlacedLabel extends Label {
-  left: number; // of the middle, in pixels
+  left: number; // of its center, in pixels
   top: number;
   width: number;
 }
 
-export const MAX_WIDTH = 190; // pixels; longer names are cut with an ellipsis
-export const LINE_HEIGHT = 18; // pixels of height
-const GAP = 3;
-type Shifts = readonly (readonly [across: number, down: number])[]; // in widths and lines
-const SHIFTS: Shifts = [
+export const MAX_WIDTH = 190; // pixels; longer labels are cut with an ellipsis
+export const LINE_HEIGHT = 18; // pixels
+const GAP = 3; // pixels between labels
+const SHIFTS = [
   [0, 0],
   [0, -1],
   [0, 1],
@@ -27,45 +26,34 @@ const SHIFTS: Shifts = [
   [0, 2],
   [0.55, 0],
   [-0.55, 0],
-];
-/** Beside a point that stays in sight: to the right if there is room. */
-export const BESIDE: Shifts = [
-  [0.51, 0],
-  [-0.51, 0],
-  [0, -1.01],
-  [0, 1.01],
-  [0.51, -1.01],
-  [0.51, 1.01],
-  [-0.51, -1.01],
-  [-0.51, 1.01],
-];
+] as const; // to the right and down, in label widths and lines
 
-/** `measure` gives the width of a text with its dot, or with the room on both sides. */
+/** `measure` returns the width of a text in pixels, including its dot. */
 export function placeLabels(
   labels: readonly Label[],
   camera: Camera,
   size: Size,
   measure: (text: string) => number,
-  { line = LINE_HEIGHT, shifts = SHIFTS, gap = GAP }: { line?: number; shifts?: Shifts; gap?: number } = {},
 ): PlacedLabel[] {
-  const out: PlacedLabel[] = [];
+  const placed: PlacedLabel[] = [];
   for (const label of labels) {
     const [x, y] = toScreen(camera, size, label.x, label.y);
     if (x < 0 || y < 0 || x > size.width || y > size.height) continue;
     const width = Math.min(MAX_WIDTH, measure(label.text));
-    for (const [across, down] of shifts) {
-      // a name near the edge is drawn in, so that it can be read whole
-      const left = clamped(x + across * width, width / 2 + 2, size.width);
-      const top = clamped(y + down * line, line / 2 + 2, size.height);
-      const free = out.every(
-        (other) => Math.abs(other.left - left) >= (other.width + width) / 2 + gap || Math.abs(other.top - top) >= line,
+    for (const [right, down] of SHIFTS) {
+      // labels near the edge are moved inside
+      const left = inside(x + right * width, width / 2 + 2, size.width);
+      const top = inside(y + down * LINE_HEIGHT, LINE_HEIGHT / 2 + 2, size.height);
+      const free = placed.every(
+        (other) =>
+          Math.abs(other.left - left) >= (other.width + width) / 2 + GAP || Math.abs(other.top - top) >= LINE_HEIGHT,
       );
       if (!free) continue;
-      out.push({ ...label, left, top, width });
+      placed.push({ ...label, left, top, width });
       break;
     }
   }
-  return out;
+  return placed;
 }
 
-const clamped = (value: number, margin: number, length: number) => Math.max(margin, Math.min(length - margin, value));
+const inside = (value: number, margin: number, length: number) => Math.max(margin, Math.min(length - margin, value));

@@ -1,5 +1,5 @@
-import { TOP, UNPLACED } from "../lib/encoding";
 import { describe, expect, it } from "vitest";
+import { TOP, UNPLACED } from "../lib/encoding";
 import { HIDDEN } from "./style";
 import { boundsOf, GridIndex, gridOf } from "./pick";
 import type { Polygon } from "./polygon";
@@ -12,7 +12,7 @@ function slowNearest(positions: Uint16Array, x: number, y: number, radius: numbe
   return best <= radius ? best : -1;
 }
 
-/** The rule as it stands in every textbook. */
+/** The textbook version of the even-odd rule. */
 function contains(polygon: Polygon, x: number, y: number): boolean {
   let inside = false;
   for (let a = 0, b = polygon.length - 1; a < polygon.length; b = a++) {
@@ -44,7 +44,7 @@ describe.each([1, 7, 500, 20_000])("a grid of %i points", (count) => {
     }
   });
 
-  it("finds the points inside polygons, crossed and degenerate ones too", () => {
+  it("finds the points in polygons, including self-intersecting and degenerate ones", () => {
     for (let trial = 0; trial < 40; trial++) {
       const corners = 3 + Math.floor(next() * 12);
       const spread = trial % 2 ? TOP : 6_000;
@@ -52,13 +52,13 @@ describe.each([1, 7, 500, 20_000])("a grid of %i points", (count) => {
       const polygon = Array.from({ length: corners }, () => [x + next() * spread, y + next() * spread] as const);
       expect(grid.inside(polygon)).toEqual(slowInside(positions, polygon));
     }
-    const upright: Polygon = [
+    const aligned: Polygon = [
       [128, 128],
       [128, 40_960],
       [40_960, 40_960],
       [40_960, 128],
-    ]; // along the edges of cells
-    expect(grid.inside(upright)).toEqual(slowInside(positions, upright));
+    ]; // with the edges of cells
+    expect(grid.inside(aligned)).toEqual(slowInside(positions, aligned));
     expect(
       grid.inside([
         [0, 0],
@@ -68,10 +68,10 @@ describe.each([1, 7, 500, 20_000])("a grid of %i points", (count) => {
   });
 });
 
-it("leaves out maps that do not exist and hidden points", () => {
+it("leaves out unplaced and hidden points", () => {
   const positions = Uint16Array.of(UNPLACED, UNPLACED, 100, 100, 110, 100);
   const grid = new GridIndex(positions);
-  expect(grid.nearest(65_535, 65_535, 100)).toBe(-1);
+  expect(grid.nearest(UNPLACED, UNPLACED, 100)).toBe(-1);
   expect(grid.nearest(100, 100, 50)).toBe(1);
   expect(grid.nearest(100, 100, 50, Uint8Array.of(0, HIDDEN, 0))).toBe(2);
   expect([
@@ -85,7 +85,7 @@ it("leaves out maps that do not exist and hidden points", () => {
   expect(new GridIndex(new Uint16Array(0)).nearest(5, 5, 100)).toBe(-1);
 });
 
-it("holds only the members it is given", () => {
+it("can be restricted to some points", () => {
   const positions = cloud(2_000);
   const members = Uint32Array.from({ length: 500 }, (_, i) => 4 * i + 1).filter((i) => positions[2 * i] !== UNPLACED);
   const all: Polygon = [
@@ -96,21 +96,21 @@ it("holds only the members it is given", () => {
   ];
   const found = new GridIndex(positions, members).inside([
     [-1, -1],
-    [65_535, -1],
-    [65_535, 65_535],
-    [-1, 65_535],
+    [UNPLACED, -1],
+    [UNPLACED, UNPLACED],
+    [-1, UNPLACED],
   ]);
   expect(found).toEqual(members);
   expect(new GridIndex(positions, members).inside(all).length).toBeLessThanOrEqual(members.length);
 });
 
-it("is built once for the same positions", () => {
+it("is built once per array of positions", () => {
   const positions = cloud(100);
   expect(gridOf(positions)).toBe(gridOf(positions));
   expect(gridOf(positions)).not.toBe(gridOf(positions.slice()));
 });
 
-it("tells how far points reach", () => {
+it("computes bounding boxes", () => {
   expect(boundsOf(Uint16Array.of(UNPLACED, UNPLACED, 5, 9, 60_000, 3))).toEqual({
     left: 5,
     bottom: 3,

@@ -1,5 +1,4 @@
-// Which point is under the pointer, and which lie inside a polygon: a uniform grid over the plane answers both without
-// the graphics card.
+// Finding the point under the pointer and the points in a polygon, with a uniform grid over the plane.
 import { UNPLACED } from "../lib/encoding";
 import { PLANE, type Bounds } from "./camera";
 import { HIDDEN } from "./style";
@@ -8,9 +7,9 @@ import { edgesBetween, within, type Polygon } from "./polygon";
 const BITS = 16; // of a coordinate
 
 export class GridIndex {
-  private readonly side: number; // cells across
-  private readonly shift: number; // a coordinate moved right by so many bits is its cell
-  private readonly start: Uint32Array; // where the points of each cell begin in `points`
+  private readonly side: number; // number of cells per row
+  private readonly shift: number; // coordinate >> shift is the cell
+  private readonly start: Uint32Array; // offset of each cell in `points`
   private readonly points: Uint32Array;
 
   constructor(
@@ -18,7 +17,7 @@ export class GridIndex {
     members: Uint32Array | null = null,
   ) {
     const count = members?.length ?? positions.length >> 1;
-    // about four points a cell if they were spread evenly; clusters are denser
+    // four points per cell on average
     const bits = Math.min(9, Math.max(3, Math.round(Math.log2(Math.sqrt(count / 4 + 1)))));
     this.side = 1 << bits;
     this.shift = BITS - bits;
@@ -26,7 +25,7 @@ export class GridIndex {
     this.points = this.sorted(members, count);
   }
 
-  /** A counting sort by cell; it leaves out points that have no place. */
+  /** A counting sort by cell. Unplaced points are left out. */
   private sorted(members: Uint32Array | null, count: number): Uint32Array {
     const { positions, shift, side, start } = this;
     const cells = new Uint32Array(count);
@@ -46,14 +45,14 @@ export class GridIndex {
   }
 
   /**
-   * The point nearest to a place, or -1 if none lies within the radius. Cells are searched in rings from the middle
-   * outwards: among many points the first rings decide.
+   * The point nearest to (x, y), or -1 if there is none within the radius. Cells are searched in rings from the center
+   * outwards.
    */
   nearest(x: number, y: number, radius: number, state: Uint8Array | null = null): number {
     const { positions, points, start, side } = this;
     const width = 1 << this.shift;
-    const clamp = (value: number) => Math.min(side - 1, Math.max(0, Math.floor(value / width)));
-    const [middleX, middleY] = [clamp(x), clamp(y)];
+    const cellOf = (value: number) => Math.min(side - 1, Math.max(0, Math.floor(value / width)));
+    const [centerX, centerY] = [cellOf(x), cellOf(y)];
     let best = -1;
     let least = radius * radius;
     const scan = (cy: number, fromX: number, toX: number) => {
@@ -71,51 +70,51 @@ export class GridIndex {
       }
     };
     for (let ring = 0; ring <= side; ring++) {
-      const gap = (ring - 1) * width; // no point of this ring is nearer
+      const gap = (ring - 1) * width; // minimal distance of the points in this ring
       if (gap > 0 && gap * gap > least) break;
-      scan(middleY - ring, middleX - ring, middleX + ring);
+      scan(centerY - ring, centerX - ring, centerX + ring);
       if (ring === 0) continue;
-      for (let cy = middleY - ring + 1; cy < middleY + ring; cy++) {
-        if (middleX - ring >= 0) scan(cy, middleX - ring, middleX - ring);
-        if (middleX + ring < side) scan(cy, middleX + ring, middleX + ring);
+      for (let cy = centerY - ring + 1; cy < centerY + ring; cy++) {
+        if (centerX - ring >= 0) scan(cy, centerX - ring, centerX - ring);
+        if (centerX + ring < side) scan(cy, centerX + ring, centerX + ring);
       }
-      scan(middleY + ring, middleX - ring, middleX + ring);
+      scan(centerY + ring, centerX - ring, centerX + ring);
     }
     return best;
   }
 
-  /** All points inside, in ascending order. Only points of cells that an edge crosses are held against the polygon. */
+  /** All points in a polygon, in ascending order. Points are tested one by one only in cells that an edge crosses. */
   inside(polygon: Polygon): Uint32Array {
     if (polygon.length < 3) return new Uint32Array(0);
     const { positions, points, start, side } = this;
     const width = 1 << this.shift;
     const crossed = this.crossed(polygon);
-    const found = new Uint8Array(positions.length >> 1);
+    const isInside = new Uint8Array(positions.length >> 1);
     let count = 0;
     const rows = polygon.map(([, y]) => this.cell(y));
     for (let cy = Math.min(...rows); cy <= Math.max(...rows); cy++) {
       const edges = edgesBetween(polygon, cy * width, (cy + 1) * width);
-      let whole: boolean | null = null; // of the cells since the last edge
+      let cellInside: boolean | null = null; // for the cells since the last crossed one
       for (let cx = 0; cx < side; cx++) {
         const cell = cy * side + cx;
         if (crossed[cell]) {
-          whole = null;
+          cellInside = null;
           for (let k = start[cell]; k < start[cell + 1]; k++) {
             const i = points[k];
             if (!within(edges, positions[2 * i], positions[2 * i + 1])) continue;
-            found[i] = 1;
+            isInside[i] = 1;
             count++;
           }
           continue;
         }
-        whole ??= within(edges, (cx + 0.5) * width, (cy + 0.5) * width);
-        if (!whole) continue;
-        for (let k = start[cell]; k < start[cell + 1]; k++) found[points[k]] = 1;
+        cellInside ??= within(edges, (cx + 0.5) * width, (cy + 0.5) * width);
+        if (!cellInside) continue;
+        for (let k = start[cell]; k < start[cell + 1]; k++) isInside[points[k]] = 1;
         count += start[cell + 1] - start[cell];
       }
     }
     const out = new Uint32Array(count);
-    for (let i = 0, at = 0; at < count; i++) if (found[i]) out[at++] = i;
+    for (let i = 0, next = 0; next < count; i++) if (isInside[i]) out[next++] = i;
     return out;
   }
 
@@ -123,16 +122,16 @@ export class GridIndex {
     return Math.min(this.side - 1, Math.max(0, Math.floor(value) >> this.shift));
   }
 
-  /** The cells that an edge touches, one unit to each side included: rounding must not lose any. */
+  /** The cells that an edge touches, with a margin of one unit against rounding errors. */
   private crossed(polygon: Polygon): Uint8Array {
     const width = 1 << this.shift;
     const out = new Uint8Array(this.side * this.side);
-    polygon.forEach(([ax, ay], at) => {
-      const [bx, by] = polygon[(at + 1) % polygon.length];
+    polygon.forEach(([ax, ay], i) => {
+      const [bx, by] = polygon[(i + 1) % polygon.length];
       for (let cy = this.cell(Math.min(ay, by) - 1); cy <= this.cell(Math.max(ay, by) + 1); cy++) {
-        const clip = (y: number) => Math.min(Math.max(ay, by), Math.max(Math.min(ay, by), y));
+        const clampY = (y: number) => Math.min(Math.max(ay, by), Math.max(Math.min(ay, by), y));
         const xAt = (y: number) => (ay === by ? ax : ax + ((bx - ax) * (y - ay)) / (by - ay));
-        const ends = ay === by ? [ax, bx] : [xAt(clip(cy * width - 1)), xAt(clip((cy + 1) * width + 1))];
+        const ends = ay === by ? [ax, bx] : [xAt(clampY(cy * width - 1)), xAt(clampY((cy + 1) * width + 1))];
         const last = this.cell(Math.max(...ends) + 1);
         for (let cx = this.cell(Math.min(...ends) - 1); cx <= last; cx++) out[cy * this.side + cx] = 1;
       }
@@ -141,16 +140,16 @@ export class GridIndex {
   }
 }
 
-const made = new WeakMap<Uint16Array, GridIndex>();
+const grids = new WeakMap<Uint16Array, GridIndex>();
 
-/** The grid of all points: built when first asked for, and shared by all who ask for the same positions. */
+/** The grid of all points, built once per array of positions. */
 export function gridOf(positions: Uint16Array): GridIndex {
-  let grid = made.get(positions);
-  if (!grid) made.set(positions, (grid = new GridIndex(positions)));
+  let grid = grids.get(positions);
+  if (!grid) grids.set(positions, (grid = new GridIndex(positions)));
   return grid;
 }
 
-/** How far the points reach, or null if there are none. */
+/** The bounding box of the points; null if there are none. */
 export function boundsOf(positions: Uint16Array): Bounds | null {
   const bounds = { left: PLANE, bottom: PLANE, right: -1, top: -1 };
   for (let i = 0; i < positions.length; i += 2) {

@@ -1,27 +1,28 @@
 import { expect, it } from "vitest";
+import { TOP } from "../lib/encoding";
 import { random } from "./fixtures";
 import { contains, MAX_CORNERS, readPolygon, simplified, writePolygon, type Polygon } from "./polygon";
 
 const circle = (corners: number): Polygon =>
   Array.from({ length: corners }, (_, i) => {
-    const turn = (2 * Math.PI * i) / corners;
-    return [30_000 + 20_000 * Math.cos(turn), 30_000 + 20_000 * Math.sin(turn)] as const;
+    const angle = (2 * Math.PI * i) / corners;
+    return [30_000 + 20_000 * Math.cos(angle), 30_000 + 20_000 * Math.sin(angle)] as const;
   });
 
-it("a drawn line keeps its shape with few corners", () => {
+it("keeps its shape with fewer corners", () => {
   const drawn = circle(700);
   const simple = simplified(drawn)!;
   expect(simple.length).toBeLessThanOrEqual(MAX_CORNERS);
   const next = random(5);
-  let wrong = 0;
+  let different = 0;
   for (let i = 0; i < 5_000; i++) {
-    const [x, y] = [next() * 65_534, next() * 65_534];
-    if (contains(simple, x, y) !== contains(drawn, x, y)) wrong++;
+    const [x, y] = [next() * TOP, next() * TOP];
+    if (contains(simple, x, y) !== contains(drawn, x, y)) different++;
   }
-  expect(wrong / 5_000).toBeLessThan(0.01);
+  expect(different / 5_000).toBeLessThan(0.01);
 });
 
-it("drops corners that change nothing", () => {
+it("loses corners that do not change it", () => {
   const square = simplified([
     [0, 0],
     [500, 0],
@@ -38,7 +39,7 @@ it("drops corners that change nothing", () => {
   ]);
 });
 
-it("is nothing without an area", () => {
+it("is null without an area", () => {
   expect(simplified([])).toBeNull();
   expect(
     simplified([
@@ -65,7 +66,7 @@ it("is nothing without an area", () => {
   ).toBeNull();
 });
 
-it("is written into an address and read from it", () => {
+it("can be written to an address and read back", () => {
   for (const corners of [3, 17, 40]) {
     const polygon = simplified(circle(corners))!;
     const text = writePolygon(polygon);
@@ -75,14 +76,14 @@ it("is written into an address and read from it", () => {
   }
   const edges: Polygon = [
     [0, 0],
-    [65_534, 0],
-    [65_534, 65_534],
+    [TOP, 0],
+    [TOP, TOP],
   ];
   expect(readPolygon(writePolygon(edges))).toEqual(edges);
 });
 
-it("anything else in an address is no polygon", () => {
-  const wrong = [
+it("is null if the address is not valid", () => {
+  const invalid = [
     "",
     "abc",
     "000000000000",
@@ -92,5 +93,5 @@ it("anything else in an address is no polygon", () => {
     null,
     undefined,
   ];
-  for (const text of wrong) expect(readPolygon(text)).toBeNull();
+  for (const text of invalid) expect(readPolygon(text)).toBeNull();
 });

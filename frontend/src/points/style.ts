@@ -1,62 +1,58 @@
-// How a point looks: its state, its mark, its colour, and size and opacity for the room it has.
+// How points look: states, the color table, and size and opacity by the space there is.
+import { clamp } from "../lib/math";
 
-/** States of points. What is dimmed lies behind, what is selected in front; hidden points are neither drawn nor picked. */
+/** States of points. Dimmed points are behind, selected ones in front; hidden points are neither drawn nor picked. */
 export const NORMAL = 0;
 export const DIMMED = 1;
 export const SELECTED = 2;
 export const HIDDEN = 3;
 
-/** The marks of the first ten categories, the second ten and so on, in the order of `categoryMark` in lib/palette. */
-export const MARKS = ["disc", "ring", "triangle", "cross"] as const;
-
 export const TABLE_WIDTH = 256;
 
 /**
- * The colour table as the graphics card reads it: rows of 256 entries of red, green, blue and a byte with opacity (upper
- * six bits) and mark (lower two). The last entry fills up the last row.
+ * The color table as the GPU reads it: rows of 256 entries of red, green, blue, and a byte with opacity (upper six bits)
+ * and mark (lower two bits). The last row is filled up with the last entry.
  */
 export function packed(lut: Uint8Array, marks: Uint8Array | null): Uint8Array<ArrayBuffer> {
   const entries = lut.length >> 2;
   const out = new Uint8Array(Math.max(1, Math.ceil(entries / TABLE_WIDTH)) * TABLE_WIDTH * 4);
-  for (let at = 0; at < out.length; at += 4) {
-    const from = Math.min(at, lut.length - 4);
-    for (let c = 0; c < 3; c++) out[at + c] = lut[from + c];
-    out[at + 3] = (lut[from + 3] & 0xfc) | ((marks?.[from >> 2] ?? 0) & 3);
+  for (let offset = 0; offset < out.length; offset += 4) {
+    const from = Math.min(offset, lut.length - 4);
+    for (let c = 0; c < 3; c++) out[offset + c] = lut[from + c];
+    out[offset + 3] = (lut[from + 3] & 0xfc) | ((marks?.[from >> 2] ?? 0) & 3);
   }
   return out;
 }
 
-const LARGEST = 2.6; // times: a sample must not look like another kind of picture
+const MAX_GROWTH = 2.6; // of points in a sample, which must not look like a different plot
 
 export interface Style {
-  size: number; // diameter in pixels of the page
+  size: number; // diameter in CSS pixels
   alpha: number;
 }
 
 /**
- * Size and opacity of `count` points when the plane is `side` pixels wide and high. What counts is the room of a point:
- * few points are large and nearly opaque, a million are small and let those below shine through. Zooming in gives room.
+ * Size and opacity of `count` points on a plane with sides of `side` pixels. They depend on the space per point: few
+ * points are large and almost opaque, a million are small and translucent. Zooming in gives more space.
  */
 export function styleFor(count: number, side: number): Style {
-  const room = side / Math.sqrt(Math.max(1, count));
-  return { size: between(1.6, 1.3 + 0.42 * room, 7), alpha: between(0.16, 0.4 * Math.sqrt(room), 0.88) };
+  const space = side / Math.sqrt(Math.max(1, count));
+  return { size: clamp(1.3 + 0.42 * space, 1.6, 7), alpha: clamp(0.4 * Math.sqrt(space), 0.16, 0.88) };
 }
 
-/** How the layers differ from one another: what is dimmed is faint, what is selected a little larger and opaque. */
-export function layered(style: Style, layer: number): Style {
+/** The style in one of the layers: dimmed points are fainter, selected ones larger and more opaque. */
+export function layerStyle(style: Style, layer: number): Style {
   if (layer === 0) return { size: style.size * 0.9, alpha: style.alpha * 0.3 };
   if (layer === 2) return { size: style.size + 0.8, alpha: Math.min(0.95, style.alpha * 1.6) };
   return style;
 }
 
 /**
- * The style of a sample that stands for all: the same ink from fewer points. Opacity grows first, then size, so that the
- * picture keeps its tone while the camera moves and only its grain is coarser.
+ * The style of a sample that stands for all points: the same ink from fewer points. First opacity increases, then size,
+ * so that the plot keeps its brightness while the camera moves.
  */
-export function standingFor(style: Style, fraction: number): Style {
-  const wanted = style.alpha / Math.max(fraction, 1e-6);
-  const alpha = Math.min(Math.max(style.alpha, 0.8), wanted);
-  return { alpha, size: style.size * Math.min(LARGEST, Math.sqrt(wanted / alpha)) };
+export function sampleStyle(style: Style, fraction: number): Style {
+  const ink = style.alpha / Math.max(fraction, 1e-6);
+  const alpha = Math.min(Math.max(style.alpha, 0.8), ink);
+  return { alpha, size: style.size * Math.min(MAX_GROWTH, Math.sqrt(ink / alpha)) };
 }
-
-const between = (low: number, value: number, high: number) => Math.min(high, Math.max(low, value));

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.atlas import schema
+from headatlas.atlas.store import source_of
+from headatlas.atlas.writer import MANIFESTS
 from headatlas.wording import many, result_line
 
 if TYPE_CHECKING:
@@ -30,18 +32,20 @@ def text(atlas: Atlas) -> str:
     """What is there and what is missing, a line each."""
     lines = [f"{atlas.files.url}   format {atlas.header['format']} · {atlas.files.size() / 1e6:,.1f} MB"]
     lines += [f"  model     {_model(atlas)}", f"  data      {_data(atlas)}"]
-    for stage in schema.STAGES:
+    for stage, declared in schema.STAGES.items():
+        if not declared.listed and not atlas.entries(stage):
+            continue
         lines.append(f"  {stage:9} {_state(atlas, stage)}")
-        lines += _collected(atlas) if stage == "collect" else _results(atlas, stage)
-        tables = [name for name in atlas.tables() if schema.table(name).stage == stage]
+        lines += _collected(atlas) if stage == schema.COLLECT else _results(atlas, stage)
+        tables = [table.name for table in declared.tables if table.name in atlas.tables()]
         lines += [f"              tables       {', '.join(tables)}"] * bool(tables)
     return "\n".join(lines)
 
 
 def _collected(atlas: Atlas) -> list[str]:
     lines = []
-    for spec in (schema.array(name) for name in atlas.arrays()):
-        if spec.stage == "collect":
+    for spec in schema.STAGES[schema.COLLECT].arrays if atlas.results(schema.COLLECT) else ():
+        if spec.name in atlas.arrays():
             sizes = zip(atlas.array(spec.name).shape, spec.axes, strict=True)
             shape = " × ".join(f"{size:,} {axis}" for size, axis in sizes)
             lines.append(f"              {spec.name:12} {shape}  {spec.dtype}")
@@ -52,10 +56,13 @@ def _results(atlas: Atlas, stage: str) -> list[str]:
     """A line for each result: its name, what it was made from, and what is worth knowing of it."""
     lines = []
     for name, result in atlas.results(stage).items():
-        source = result["recipe"]["source"]
+        source = source_of(result, stage)
         lines.append(
-            f"              {name:12} {result_line(stage, result['facts'])}" + (f"  (of {source[1]})" if source else "")
+            f"              {name:12} {result_line(stage, result['facts'])}" + (f"  (of {source})" if source else "")
         )
+    for entry in atlas.entries(stage):
+        if not entry["done"]:
+            lines.append(f"              {entry['name']:12} … unfinished: run the same command again to continue")
     return lines
 
 
@@ -82,17 +89,18 @@ def _data(atlas: Atlas) -> str:
 
 
 def _counts(atlas: Atlas) -> dict[str, Any]:
-    counts: dict[str, Any] = atlas.header.get("stages", {}).get("collect", {}).get("counts", {})
+    counts: dict[str, Any] = atlas.collection["counts"] if atlas.results(schema.COLLECT) else {}
     return counts
 
 
 def _state(atlas: Atlas, stage: str) -> str:
     if stage in atlas.done:
         return "✓ complete"
-    if stage == "collect":
-        done = len([name for name in atlas.files.names("receipts/collect") if name != "plan.json"])
-        return f"… unfinished ({done} blocks written): run the same `headatlas collect` command to go on"
-    return f"– not there: {atlas.command(stage)}"
+    if stage == schema.COLLECT:
+        names = atlas.files.names(f"{MANIFESTS}/{schema.COLLECT}")
+        blocks = sum(name.startswith("block-") for name in names)
+        return f"… unfinished ({blocks} blocks written): run the same `headatlas collect` command to continue"
+    return f"– missing: {atlas.command(stage)}"
 
 
 def html(atlas: Atlas) -> str:
@@ -110,7 +118,7 @@ def mean_maps(atlas: Atlas) -> NDArray[np.float64]:
     from headatlas.numeric.metrics import weighted_mean
 
     means = atlas.read("pooled_mean")
-    block, examples = atlas.header["stages"]["collect"]["block"], _counts(atlas)["examples"]
+    block, examples = atlas.collection["block"], _counts(atlas)["examples"]
     return weighted_mean(means, np.diff(np.minimum(np.arange(len(means) + 1) * block, examples)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -68,7 +69,7 @@ class Files:
             self.system.makedirs(target.rpartition("/")[0], exist_ok=True)
             # a rename is whole within one disk; an upload is whole in itself
             folder = Path(target).parent if self.local else Path(gettempdir())
-            partial = folder / f"{uuid.uuid4().hex}.partial"
+            partial = folder / f"{Path(target).name}.{uuid.uuid4().hex}.partial"
             try:
                 with partial.open("xb") as file:
                     yield file
@@ -87,15 +88,28 @@ class Files:
         return sorted(str(path).rstrip("/").rpartition("/")[2] for path in found)
 
     def remove(self, folder: str) -> None:
-        """Delete a folder and what is in it; nothing is done if it is not there."""
+        """Delete a file, or a folder and what is in it; nothing is done if it is not there."""
+        path = self.path(folder)
         if self.exists(folder):
-            with self.guard(folder):
-                self.system.rm(self.path(folder), recursive=True)
+            with self.guard(folder), contextlib.suppress(FileNotFoundError):  # another process was faster
+                self.system.rm_file(path) if self.system.isfile(path) else self.system.rm(path, recursive=True)
 
-    def sweep(self) -> None:
-        """Delete what a killed writer left half written."""
+    def remove_empty(self, folder: str) -> None:
+        """Delete a folder that holds nothing but the metadata of a Zarr group."""
+        if self.names(folder) in ([], ["zarr.json"]):
+            self.remove(folder)
+
+    def sweep(self, folder: str) -> None:
+        """Delete what a killed writer left half written in a folder; only its lock holder may do this."""
         if self.local:
-            for partial in Path(self.root).rglob("*.partial"):
+            for partial in Path(self.path(folder)).rglob("*.partial"):
+                partial.unlink(missing_ok=True)
+
+    def sweep_partial(self, name: str) -> None:
+        """Delete half-written copies of one file; only its lock holder may do this."""
+        if self.local:
+            target = Path(self.path(name))
+            for partial in target.parent.glob(f"{target.name}.*.partial"):
                 partial.unlink(missing_ok=True)
 
     def size(self) -> int:

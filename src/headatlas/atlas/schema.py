@@ -1,145 +1,203 @@
-"""Every array and table of an atlas: its axes, its type, how it is cut, and which stage writes it.
+"""Every stage, array and table of an atlas: what it is called, its axes, its type, how it is cut, and who writes it.
 
-Axes always come in the order `example layer head query key feature`. Sequences are ragged, and no map is stored
-padded: tokens of all examples lie end to end in the table `tokens`, and maps are brought to one size. The first axis of
-an array is cut in *blocks*: a block is computed, written and checked as a whole. Where an array has a row for each
+Axes always come in the order `example layer head query key feature`. Sequences are ragged, and no map is stored padded:
+the tokens of all examples lie end to end in the table `tokens`, and maps are pooled to one size. The first axis of an
+array is cut in *blocks*: a block is computed, written and checked as a whole. Where an array has a row for each
 sampled token, each example begins at a block of its own; the rows between are NaN, and the table `sampled` says which
 are whose.
 
-Later stages can be run many times on one atlas: features of several encoders, several clusterings. Each such result has
-a name, `of`, which is part of the path of its arrays and tables.
+Stages after `collect` can be run many times on one atlas: features of several encoders, several clusterings. Each such
+result has a name and a key, eight hexadecimal digits that follow from its recipe, and lies in a folder `NAME/KEY`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 
-STAGES = ("collect", "features", "cluster", "project", "correlate")
 MISSING = -2  # label of a map that does not exist: its layer has fewer heads
 NOISE = -1  # label of a map that belongs to no cluster
 BOOKKEEPING = ("example", "id", "text", "pair", "image", "window", "windows", "offset", "cut")  # ours, in `examples`
 LENGTHS = ("n_tokens", "n_target")  # ours too, but of interest to people
 TABLE_ROWS = 128  # examples in a row group of `examples` and `tokens`; blocks of examples divide it
 
+COLLECT = "collect"  # the stage that creates an atlas: its one result has no folder of its own
+MAP = ("example", "layer", "head")
+
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array of an atlas, at `STAGE.zarr/NAME` or, where a stage has many results, `STAGE.zarr/OF/NAME`."""
+    """An array of an atlas, at `STAGE.zarr/FOLDER/NAME`."""
 
     name: str
-    stage: str
     axes: tuple[str, ...]
     dtype: str
     note: str
     pieces: tuple[str, ...] = ()  # axes along which a block is cut again, so that one head is read without the others
+    stage: str = ""
 
-    def inside(self, of: str | None) -> str:
-        """Where it lies in the group of its stage."""
-        return self.name if self.stage == "collect" else f"{of}/{self.name}"
+    def inside(self, folder: str) -> str:
+        """Its path in the Zarr group of its stage."""
+        return f"{folder}/{self.name}" if folder else self.name
 
-    def path(self, of: str | None) -> str:
-        """Its folder."""
-        return f"{self.stage}.zarr/{self.inside(of)}"
+    def path(self, folder: str) -> str:
+        """Its path in the atlas; `folder` is that of the result it belongs to."""
+        return f"{self.stage}.zarr/{self.inside(folder)}"
+
+    @property
+    def fill_value(self) -> Any:
+        """The value of what was never written."""
+        return float("nan") if self.dtype.startswith("float") else MISSING
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of an atlas, a Parquet file; `{of}` in its path stands for the name of a result."""
+    """A table of an atlas: a Parquet file at `STAGE/FOLDER/NAME.parquet`, or at the top."""
 
     name: str
-    stage: str
-    where: str
     note: str
+    top: bool = False  # one of the tables that everybody reads first
+    stage: str = ""
 
-    def path(self, of: str | None) -> str:
-        """Its file."""
-        return self.where.format(of=of)
+    def path(self, folder: str) -> str:
+        """Its path in the atlas; `folder` is that of the result it belongs to."""
+        if self.top:
+            return f"{self.name}.parquet"
+        return "/".join(part for part in (self.stage, folder, f"{self.name}.parquet") if part)
 
 
-MAP = ("example", "layer", "head")
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage: what it needs, what it writes, and the command that runs it."""
 
-ARRAYS = (
-    Array(
-        "pooled",
-        "collect",
-        ("example", "layer", "head", "query", "key"),
-        "float16",
-        "each map brought to one size, mass preserved: every row sums to 1",
-        ("layer", "head"),
+    name: str
+    purpose: str
+    inputs: tuple[str, ...] = ()  # stages whose results it reads, besides `collect`
+    arrays: tuple[Array, ...] = ()
+    tables: tuple[Table, ...] = ()
+    arguments: str = "{atlas}"
+    command: str = ""  # that of the command line; the name of the stage if empty
+    page: str = ""  # of the documentation; the name of the stage if empty
+    listed: bool = True  # whether `info` shows it where it is missing
+
+
+def _declare(*stages: Stage) -> dict[str, Stage]:
+    """The stages by name; each array and table knows its stage."""
+    declared = {}
+    for stage in stages:
+        arrays = tuple(replace(array, stage=stage.name) for array in stage.arrays)
+        tables = tuple(replace(table, stage=stage.name) for table in stage.tables)
+        declared[stage.name] = replace(stage, arrays=arrays, tables=tables)
+    return declared
+
+
+STAGES = _declare(
+    Stage(
+        COLLECT,
+        "What does every head do on every example?",
+        arguments="MODEL DATA -o {atlas}",
+        arrays=(
+            Array(
+                "pooled",
+                (*MAP, "query", "key"),
+                "float16",
+                "each map pooled to one size, mass preserved: every row sums to 1",
+                pieces=("layer", "head"),
+            ),
+            Array(
+                "pooled_mean",
+                ("block", "layer", "head", "query", "key"),
+                "float32",
+                "mean of `pooled` over the examples of a block",
+            ),
+            Array("stats", (*MAP, "stat"), "float32", "statistics of each map; NaN: undefined"),
+            Array(
+                "query",
+                ("row", "layer", "head", "feature"),
+                "float16",
+                "queries of the sampled tokens, after rotary embedding",
+            ),
+            Array(
+                "key",
+                ("row", "layer", "key_head", "feature"),
+                "float16",
+                "keys of the sampled tokens, after rotary embedding",
+            ),
+            Array("value_norm", ("row", "layer", "key_head"), "float32", "norms of the sampled tokens' values"),
+        ),
+        tables=(
+            Table("examples", "one row per example (or window of a long one) with the dataset's columns", top=True),
+            Table("tokens", "one row per token, all examples end to end", top=True),
+            Table("layers", "one row per layer: kind, heads, key heads, width, causal or not"),
+            Table("heads", "one row per head: mean of each statistic over all examples"),
+            Table("sampled", "examples whose queries and keys are stored, and where"),
+        ),
     ),
-    Array(
-        "pooled_mean",
-        "collect",
-        ("block", "layer", "head", "query", "key"),
-        "float32",
-        "mean of `pooled` over the examples of a block",
+    Stage(
+        "features",
+        "How does a map become a vector?",
+        arrays=(Array("features", (*MAP, "feature"), "float16", "each map as a vector; NaN: no such head"),),
     ),
-    Array(
-        "stats", "collect", ("example", "layer", "head", "stat"), "float32", "statistics of each map; NaN: undefined"
+    Stage(
+        "cluster",
+        "Which maps look alike, and how sure is that?",
+        inputs=("features",),
+        arrays=(
+            Array("labels", MAP, "int32", "cluster of each map; -1 noise, -2 no such head"),
+            Array("distance", MAP, "float32", "distance of each map to the center of its cluster; NaN: noise"),
+        ),
+        tables=(
+            Table("quality", "one row per measure: how good a clustering is"),
+            Table("choices", "what `auto` tried, and how it went"),
+        ),
     ),
-    Array(
-        "query",
-        "collect",
-        ("row", "layer", "head", "feature"),
-        "float16",
-        "queries of the sampled tokens, after rotary embedding",
+    Stage(
+        "sweep",
+        "Which method and how many clusters fit best?",
+        inputs=("features",),
+        tables=(Table("sweep", "one row per method and parameter"),),
+        command="cluster",
+        arguments="{atlas} --sweep",
+        page="cluster",
+        listed=False,
     ),
-    Array(
-        "key",
-        "collect",
-        ("row", "layer", "key_head", "feature"),
-        "float16",
-        "keys of the sampled tokens, after rotary embedding",
+    Stage(
+        "project",
+        "How do all maps lie in the plane, and which points can be trusted?",
+        inputs=("features",),
+        arrays=(
+            Array("position", (*MAP, "axis"), "float32", "each map as a point of the plane"),
+            Array("trust", MAP, "float32", "trustworthiness of each point: 1 its neighbors are real; NaN unknown"),
+        ),
     ),
-    Array("value_norm", "collect", ("row", "layer", "key_head"), "float32", "lengths of the sampled tokens' values"),
-    Array("features", "features", (*MAP, "feature"), "float16", "each map as a vector; NaN: no such head"),
-    Array("labels", "cluster", MAP, "int32", "cluster of each map; -1 noise, -2 no such head"),
-    Array("distance", "cluster", MAP, "float32", "distance of each map to the centre of its cluster; NaN: noise"),
-    Array("position", "project", (*MAP, "axis"), "float32", "each map as a point of the plane"),
-    Array("trust", "project", MAP, "float32", "trustworthiness of each point: 1 its neighbours are real; NaN unknown"),
+    Stage(
+        "correlate",
+        "Which layers, heads, examples and columns does a cluster belong to, and what is it?",
+        inputs=("cluster",),
+        tables=(
+            Table("clusters", "one row per cluster: name, evidence, size, home"),
+            Table("evidence", "one row per cluster and statistic: effect size"),
+            Table("cells", "one row per cluster and head, layer or column value"),
+            Table("associations", "clusters against head, layer, columns"),
+            Table("exemplars", "maps nearest to a center, and least like it"),
+            Table("profiles", "one row per head: its clusters, one job or many"),
+            Table("related", "the most similar heads of each head"),
+            Table("locality", "whether heads of one layer, or of adjacent ones, are alike"),
+        ),
+    ),
 )
 
-TABLES = (
-    Table(
-        "examples",
-        "collect",
-        "examples.parquet",
-        "one row an example (a window of a long one) with the dataset's columns",
-    ),
-    Table("tokens", "collect", "tokens.parquet", "one row a token, all examples end to end"),
-    Table(
-        "layers", "collect", "collect/layers.parquet", "one row a layer: kind, heads, key heads, width, causal or not"
-    ),
-    Table("heads", "collect", "collect/heads.parquet", "one row a head: mean of each statistic over all examples"),
-    Table("sampled", "collect", "collect/sampled.parquet", "examples whose queries and keys are kept, and where"),
-    Table("quality", "cluster", "cluster/{of}/quality.parquet", "one row a measure: how good a clustering is"),
-    Table("choices", "cluster", "cluster/{of}/choices.parquet", "what `auto` tried, and how it went"),
-    Table("sweep", "cluster", "cluster/sweep.parquet", "methods and numbers of clusters compared, a row each"),
-    Table("clusters", "correlate", "correlate/{of}/clusters.parquet", "one row a cluster: name, evidence, size, home"),
-    Table("evidence", "correlate", "correlate/{of}/evidence.parquet", "one row a cluster and statistic: effect size"),
-    Table("cells", "correlate", "correlate/{of}/cells.parquet", "one row a cluster and head, layer or column value"),
-    Table("associations", "correlate", "correlate/{of}/associations.parquet", "clusters against head, layer, columns"),
-    Table("exemplars", "correlate", "correlate/{of}/exemplars.parquet", "maps nearest to a centre, and most unlike it"),
-    Table("profiles", "correlate", "correlate/{of}/profiles.parquet", "one row a head: its clusters, one job or many"),
-    Table("related", "correlate", "correlate/{of}/related.parquet", "the most similar heads of each head"),
-    Table(
-        "locality", "correlate", "correlate/{of}/locality.parquet", "are heads of one layer, or adjacent ones, alike"
-    ),
-)
+ARRAYS = {array.name: array for stage in STAGES.values() for array in stage.arrays}
+TABLES = {table.name: table for stage in STAGES.values() for table in stage.tables}
 
 
-def array(name: str) -> Array:
-    """The array of this name."""
-    return next(one for one in ARRAYS if one.name == name)
+def command(stage: str, atlas: str) -> str:
+    """The command that runs a stage.
 
-
-def table(name: str) -> Table:
-    """The table of this name."""
-    return next(one for one in TABLES if one.name == name)
-
-
-def receipt_name(number: int) -> str:
-    """The name of a block's receipt."""
-    return f"block-{number:06d}"
+    >>> command("features", "x.atlas")
+    'headatlas features x.atlas'
+    """
+    declared = STAGES[stage]
+    return f"headatlas {declared.command or stage} {declared.arguments.format(atlas=atlas)}"

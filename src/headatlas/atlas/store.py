@@ -1,26 +1,33 @@
-"""Atlas: a handle on a folder of arrays and tables. It reads, writes and prints itself; it analyses nothing."""
+"""Atlas: a handle on a folder of arrays and tables. It reads, and prints itself; it analyzes nothing.
+
+A handle sees the atlas as it was when it was opened or last refreshed: a result that another process replaces meanwhile
+is never read in part.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.atlas import schema
-from headatlas.atlas.blocks import block_size
+from headatlas.atlas import lock, schema
 from headatlas.atlas.files import Files
-from headatlas.errors import DamagedChunk, StoreError
+from headatlas.errors import DamagedChunk, ReplacedError, StoreError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 HEADER = "atlas.json"
+PATIENCE = 60.0  # seconds to wait for others that write atlas.json, which takes milliseconds
+TRIES = 3
+
+Entry = dict[str, Any]  # a result in atlas.json: name, key, recipe, done, facts
+Value = TypeVar("Value")
 
 
 class Atlas:
@@ -29,6 +36,7 @@ class Atlas:
     def __init__(self, files: Files, header: dict[str, Any]) -> None:
         self.files = files
         self.header = header
+        self.unfinished: set[tuple[str, str]] = set()  # stage and key of results that are read while they are written
         self._arrays: dict[str, Any] = {}
 
     @classmethod
@@ -36,126 +44,156 @@ class Atlas:
         """Open an atlas: a local folder or any fsspec URL."""
         files = Files(path)
         if not files.exists():
-            raise StoreError(f"there is no atlas at {files.url}. Make one: headatlas collect MODEL DATA -o {files.url}")
+            raise StoreError(f"there is no atlas at {files.url}. Make one: {schema.command('collect', files.url)}")
         if not files.exists(HEADER):
             raise StoreError(f"{files.url} is not an atlas: it has no {HEADER}")
         try:
             header = json.loads(files.read(HEADER))
             version = header["format"]
         except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(
-                f"{files.url}/{HEADER} is damaged: {error}. Restore it, or collect anew elsewhere"
-            ) from error
+            raise StoreError(f"{files.url}/{HEADER} is damaged: {error}. Restore it, or collect elsewhere") from error
         if version != schema.FORMAT:
-            advice = "update headatlas" if version > schema.FORMAT else "collect it anew with this version"
+            advice = "update headatlas" if version > schema.FORMAT else f"collect again into a new folder: {_COLLECT}"
             raise StoreError(f"{files.url} has format {version}, this version reads format {schema.FORMAT}: {advice}")
         return cls(files, header)
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], header: Mapping[str, Any]) -> Atlas:
-        """Begin an atlas in a folder that is new or empty."""
+        """Create an atlas in a folder that is new or empty."""
         files = Files(path)
-        with files.guard():
-            strangers = [name for name in files.names() if not name.endswith(".partial")]
-        if strangers:
-            raise StoreError(
-                f"{files.url} is not an atlas and not empty (it holds {strangers[0]}). Choose another place with -o"
-            )
-        atlas = cls(files, {"format": schema.FORMAT, **header})
-        atlas.write_header()
+        with lock.hold(files, "atlas", wait=PATIENCE):
+            if files.exists(HEADER):
+                return cls.open(path)  # another process was faster
+            others = [name for name in files.names() if not name.endswith(".partial") and name != lock.FOLDER]
+            if others:
+                raise StoreError(
+                    f"{files.url} is not an atlas and not empty (it holds {others[0]}). Choose another place with -o"
+                )
+            atlas = cls(files, {"format": schema.FORMAT, "results": {}, **header})
+            atlas._write_header()
         return atlas
 
     def refresh(self) -> None:
         """Read atlas.json again: another process may have finished something meanwhile."""
         self.header = json.loads(self.files.read(HEADER))
 
-    def write_header(self) -> None:
-        """Write atlas.json."""
-        self.files.write(
-            HEADER, (json.dumps(self.header, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
-        )
+    @contextmanager
+    def editing(self) -> Iterator[dict[str, Any]]:
+        """Change atlas.json: the header as it is now, locked for other writers until the block ends."""
+        with lock.hold(self.files, "atlas", wait=PATIENCE):
+            self.files.sweep_partial(HEADER)
+            self.refresh()
+            yield self.header
+            self._write_header()
+
+    def _write_header(self) -> None:
+        text = json.dumps(self.header, indent=1, ensure_ascii=False, sort_keys=True)
+        self.files.write(HEADER, f"{text}\n".encode())
+
+    # results
+
+    def entries(self, stage: str) -> list[Entry]:
+        """All results of a stage, unfinished ones included, the latest last."""
+        entries: list[Entry] = self.header["results"].get(stage, [])
+        return entries
+
+    def results(self, stage: str) -> dict[str, Entry]:
+        """The finished results of a stage by name, the latest last."""
+        return {
+            entry["name"]: entry
+            for entry in self.entries(stage)
+            if entry["done"] or (stage, entry["key"]) in self.unfinished
+        }
+
+    def latest(self, stage: str) -> str | None:
+        """The name of the latest finished result; None if there is none."""
+        return next(reversed(self.results(stage)), None)
+
+    def needed(self, stage: str, of: str | None = None) -> str:
+        """The name of a finished result that is needed: the latest, or the one called `of`. The error says how to
+        make it."""
+        results = self.results(stage)
+        if stage == schema.COLLECT and not results:
+            raise StoreError(f"{self.files.url} is not complete. Run its `headatlas collect` command again to continue")
+        if of is not None and of not in results:
+            available = f"it has {', '.join(results)}" if results else f"make it with `{self.command(stage)}`"
+            raise StoreError(f"{self.files.url} has no {stage} result called {of!r}: {available}")
+        name = of or self.latest(stage)
+        if name is None:
+            raise StoreError(f"{self.files.url} has no {stage} yet. Run `{self.command(stage)}` first")
+        return name
+
+    def facts(self, stage: str, of: str | None = None) -> dict[str, Any]:
+        """What was noted when a result was finished."""
+        facts: dict[str, Any] = self.results(stage)[self.needed(stage, of)]["facts"]
+        return facts
+
+    def source(self, stage: str, of: str) -> str | None:
+        """The name of the result that this one was made from; None if it was made from the collection alone."""
+        return source_of(self.results(stage)[of], stage)
+
+    @property
+    def collection(self) -> dict[str, Any]:
+        """What was noted of the collection: counts, examples in a block, names of the statistics."""
+        return self.facts(schema.COLLECT)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the collection."""
+        options: dict[str, Any] = self.entries(schema.COLLECT)[0]["recipe"]["options"]
+        return options
+
+    @property
+    def done(self) -> list[str]:
+        """Names of the stages that have a finished result."""
+        return [stage for stage in schema.STAGES if self.results(stage)]
+
+    def command(self, stage: str) -> str:
+        """The command that makes what is missing."""
+        return schema.command(stage, self.files.url)
+
+    def folder(self, stage: str, of: str | None = None) -> str | None:
+        """The folder of a finished result within its stage; None if there is no such result."""
+        entry = self.results(stage).get(of or self.latest(stage) or "")
+        return None if entry is None else folder_of(stage, entry)
 
     # arrays
 
-    def _store(self, stage: str) -> Any:
-        from zarr.storage import FsspecStore, LocalStore
-
-        if self.files.local:
-            return LocalStore(self.files.path(f"{stage}.zarr"))
-        return FsspecStore.from_url(f"{self.files.url}/{stage}.zarr")
-
-    def create_array(
-        self, name: str, sizes: Mapping[str, int], block: int, attributes: Mapping[str, Any], of: str | None = None
-    ) -> None:
-        """Lay out an array, its first axis in blocks; nothing is done if it is there already."""
-        import zarr
-        from zarr.codecs import BloscCodec, BloscShuffle, Crc32cCodec
-
-        spec = schema.array(name)
-        if self.files.exists(f"{spec.path(of)}/zarr.json"):
-            return
-        shape = tuple(sizes[axis] for axis in spec.axes)
-        whole = (block, *shape[1:])
-        piece = tuple(1 if axis in spec.pieces else size for axis, size in zip(spec.axes, whole, strict=True))
-        size = np.dtype(spec.dtype).itemsize
-        with self.files.guard(f"{spec.stage}.zarr"):
-            zarr.create_array(
-                self._store(spec.stage),
-                name=spec.inside(of),
-                shape=shape,
-                dtype=spec.dtype,
-                chunks=piece,
-                shards=whole if piece != whole else None,
-                compressors=[
-                    BloscCodec(typesize=size, cname="zstd", clevel=1, shuffle=BloscShuffle.bitshuffle),
-                    Crc32cCodec(),
-                ],
-                fill_value=float("nan") if spec.dtype.startswith("float") else schema.MISSING,
-                attributes={**attributes, "note": spec.note},
-                dimension_names=spec.axes,
-                config={"write_empty_chunks": True},
-            )
-
     def array(self, name: str, of: str | None = None) -> Any:
         """An array, lazily: index it to read. Prefer `read`, which names what is damaged."""
-        import zarr
+        from headatlas.atlas import zarr_arrays
 
-        spec = schema.array(name)
-        of = of or self.latest(spec.stage)
-        path = spec.path(of)
+        spec = schema.ARRAYS[name]
+        folder = self.folder(spec.stage, of)
+        path = spec.path(folder or "")
+        if folder is None or not (path in self._arrays or self.files.exists(f"{path}/zarr.json")):
+            self._check_current(spec.stage, of)
+            what = name if of is None else f"{name} of {of}"
+            raise StoreError(f"{self.files.url} has no {what}. Run `{self.command(spec.stage)}` first")
         if path not in self._arrays:
-            if not self.files.exists(f"{path}/zarr.json"):
-                what = name if of is None else f"{name} of {of}"
-                raise StoreError(f"{self.files.url} has no {what}. Run `{self.command(spec.stage)}` first")
-            array = zarr.open_array(self._store(spec.stage), path=spec.inside(of), mode="r+")
-            self._arrays[path] = array.with_config({"write_empty_chunks": True})
+            self._arrays[path] = zarr_arrays.open_for_reading(self.files, spec, folder)
         return self._arrays[path]
 
     def read(self, name: str, selection: Any = ..., of: str | None = None) -> NDArray[Any]:
         """Part of an array, read and checked; `of` names the result, the latest if it is not given."""
-        spec = schema.array(name)
-        array = self.array(name, of)
+        whole = selection is ...
+        return self._consistent(lambda: self._read(name, selection, of), again=whole)
+
+    def _read(self, name: str, selection: Any, of: str | None) -> NDArray[Any]:
+        spec = schema.ARRAYS[name]
         try:
-            return np.asarray(array[selection])
+            return np.asarray(self.array(name, of)[selection])
+        except FileNotFoundError as error:
+            self._check_current(spec.stage, of)
+            raise self._damaged(f"{spec.stage}.zarr/{name}", error, spec.stage) from error
         except (ValueError, RuntimeError) as error:
             if isinstance(error, IndexError) or "bound" in str(error):
                 raise
-            raise DamagedChunk(
-                f"{self.files.url}/{spec.stage}.zarr/{name} is damaged ({error}). "
-                f"Run the `headatlas {spec.stage}` command that made it again: it finds and recomputes the damaged part"
-            ) from error
+            raise self._damaged(f"{spec.stage}.zarr/{name}", error, spec.stage) from error
 
-    def write_blocks(self, name: str, start: int, values: NDArray[Any], of: str | None = None) -> list[str]:
-        """Write whole blocks of an array from index `start` on; gives the files that hold them, one a block."""
-        spec, array = schema.array(name), self.array(name, of)
-        size = block_size(array)
-        stop = start + len(values)
-        assert start % size == 0 and (stop % size == 0 or stop == array.shape[0]), "a block is written whole"
-        folder = f"{spec.stage}.zarr/{array.path}"
-        with self.files.guard(folder):
-            array[start:stop] = values
-        rest = "/0" * (len(spec.axes) - 1)
-        return [f"{folder}/c/{number}{rest}" for number in range(start // size, -(-stop // size))]
+    def arrays(self) -> list[str]:
+        """Names of the arrays that are there."""
+        return [name for name, array in schema.ARRAYS.items() if self._exists(array, "/zarr.json")]
 
     # tables
 
@@ -163,8 +201,11 @@ class Atlas:
         """A table, whole or, by `columns=`, in part; `of` names the result, the latest if it is not given."""
         import pyarrow.parquet as pq
 
-        with self._table_file(name, of) as file:
-            return pq.read_table(file, **options)
+        def read() -> pa.Table:
+            with self._table_file(name, of) as file:
+                return pq.read_table(file, **options)
+
+        return self._consistent(read, again=True)
 
     def table_groups(
         self, name: str, groups: list[int] | None = None, columns: list[str] | None = None
@@ -176,108 +217,68 @@ class Atlas:
             opened = pq.ParquetFile(file)
             return opened.read(columns) if groups is None else opened.read_row_groups(groups, columns)
 
+    def has_table(self, name: str, of: str | None = None) -> bool:
+        """Whether a table is there."""
+        spec = schema.TABLES[name]
+        folder = self.folder(spec.stage, of)
+        return folder is not None and self.files.exists(spec.path(folder))
+
+    def tables(self) -> list[str]:
+        """Names of the tables that are there."""
+        return [name for name, table in schema.TABLES.items() if self._exists(table)]
+
     @contextmanager
     def _table_file(self, name: str, of: str | None = None) -> Iterator[Any]:
         import pyarrow as pa
 
-        names = [one.name for one in schema.TABLES]
-        if name not in names:
-            raise StoreError(f"there is no table {name!r}; the tables are: {', '.join(names)}")
-        spec = schema.table(name)
-        of = of or self.latest(spec.stage)
-        path = spec.path(of)
-        if not self.files.exists(path):
+        if name not in schema.TABLES:
+            raise StoreError(f"there is no table {name!r}; the tables are: {', '.join(schema.TABLES)}")
+        spec = schema.TABLES[name]
+        if not self.has_table(name, of):
+            self._check_current(spec.stage, of)
             what = name if of is None else f"{name} of {of}"
-            command = self.command(spec.stage) + (" --sweep" if name == "sweep" else "")
-            raise StoreError(f"{self.files.url} has no table {what} yet. Run `{command}` first")
+            raise StoreError(f"{self.files.url} has no table {what} yet. Run `{self.command(spec.stage)}` first")
+        path = spec.path(self.folder(spec.stage, of) or "")
         try:
             with self.files.system.open(self.files.path(path), "rb") as file:
                 yield file
         except (pa.ArrowInvalid, OSError) as error:
-            raise DamagedChunk(
-                f"{self.files.url}/{path} is damaged ({str(error).splitlines()[0]}). "
-                f"Run the `headatlas {spec.stage}` command that made it again: it is made anew"
-            ) from error
+            self._check_current(spec.stage, of)
+            raise self._damaged(path, error, spec.stage) from error
 
-    @contextmanager
-    def writing_table(self, name: str, fields: pa.Schema, of: str | None = None) -> Iterator[pq.ParquetWriter]:
-        """A writer to which row groups are given one by one; the table appears when the block ends well."""
-        import pyarrow.parquet as pq
+    # results that other processes replace
 
-        with (
-            self.files.writing(schema.table(name).path(of)) as file,
-            pq.ParquetWriter(file, fields, compression="zstd") as writer,
-        ):
-            yield writer
+    def _consistent(self, read: Callable[[], Value], *, again: bool) -> Value:
+        """What `read` gives. A result that is replaced meanwhile is read again where it is read as a whole."""
+        for _ in range(TRIES - 1 if again else 0):
+            try:
+                return read()
+            except ReplacedError:
+                self.refresh()
+        return read()
 
-    def write_table(self, name: str, table: pa.Table, of: str | None = None) -> None:
-        """Replace a table."""
-        with self.writing_table(name, table.schema, of) as writer:
-            writer.write_table(table)
+    def _check_current(self, stage: str, of: str | None) -> None:
+        """Raise ReplacedError if a result is no longer where this handle expects it."""
+        expected = self.folder(stage, of)
+        if expected is not None and Atlas.open(self.files.url).folder(stage, of) != expected:
+            raise ReplacedError(
+                f"{stage} {of or self.latest(stage)} of {self.files.url} was replaced while it was being read. "
+                "Run the same command again"
+            )
 
-    def tables(self) -> list[str]:
-        """Names of the tables that are there."""
-        return [one.name for one in schema.TABLES if self._found(one)]
+    def _damaged(self, path: str, error: Exception, stage: str) -> DamagedChunk:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        command = f"headatlas {schema.STAGES[stage].command or stage}"
+        return DamagedChunk(
+            f"{self.files.url}/{path} is damaged ({reason}). "
+            f"Run the `{command}` command that made it again: it finds and recomputes the damaged part"
+        )
 
-    def arrays(self) -> list[str]:
-        """Names of the arrays that are there."""
-        return [one.name for one in schema.ARRAYS if self._found(one, "/zarr.json")]
+    def _exists(self, spec: schema.Array | schema.Table, file: str = "") -> bool:
+        folders = [folder_of(spec.stage, entry) for entry in self.entries(spec.stage)]
+        return any(self.files.exists(spec.path(folder) + file) for folder in folders)
 
-    def _found(self, one: schema.Array | schema.Table, file: str = "") -> bool:
-        return any(self.files.exists(one.path(of) + file) for of in (None, *self.results(one.stage)))
-
-    def forget(self, folder: str) -> None:
-        """Delete a folder of the atlas."""
-        self.files.remove(folder)
-        self._arrays = {path: array for path, array in self._arrays.items() if not path.startswith(f"{folder}/")}
-
-    # results: a stage other than collect can be run many times, each result under a name of its own
-
-    def results(self, stage: str) -> dict[str, Any]:
-        """The finished results of a stage by name, the latest last."""
-        there = self.header.get("stages", {}).get(stage, {}).get("results", [])
-        return {one["name"]: one for one in there if one["done"]}
-
-    def latest(self, stage: str) -> str | None:
-        """The name of the latest finished result; None if there is none, or the stage has but one."""
-        return next(reversed(self.results(stage)), None)
-
-    def command(self, stage: str) -> str:
-        """The command that makes what is missing."""
-        rest = "MODEL DATA -o " if stage == "collect" else ""
-        return f"headatlas {stage} {rest}{self.files.url}"
-
-    # receipts: a piece of work counts as done when its receipt is there and the files match it
-
-    def write_receipt(self, stage: str, task: str, names: list[str], facts: Mapping[str, Any] | None = None) -> None:
-        """Vouch for finished files."""
-        digests = {name: self.files.digest(name) for name in names}
-        receipt = {"files": digests, "facts": dict(facts or {})}
-        self.files.write(f"receipts/{stage}/{task}.json", json.dumps(receipt, sort_keys=True).encode())
-
-    def receipt(self, stage: str, task: str) -> dict[str, Any] | None:
-        """The receipt of a task, None if it is not finished; raises DamagedChunk if its files have changed since."""
-        name = f"receipts/{stage}/{task}.json"
-        if not self.files.exists(name):
-            return None
-        try:
-            receipt: dict[str, Any] = json.loads(self.files.read(name))
-            files = receipt["files"].items()
-        except (ValueError, KeyError, AttributeError):
-            raise DamagedChunk(f"{self.files.url}/{name} is damaged") from None
-        for file, digest in files:
-            if self.files.digest(file) != digest:
-                what = "does not match its checksum" if self.files.exists(file) else "is missing"
-                raise DamagedChunk(f"{self.files.url}/{file} {what}")
-        return receipt
-
-    # what is there, for people
-
-    @property
-    def done(self) -> list[str]:
-        """Names of the stages that are complete."""
-        stages = self.header.get("stages", {})
-        return [stage for stage in schema.STAGES if stages.get(stage, {}).get("done") or self.results(stage)]
+    # for people
 
     def __str__(self) -> str:
         from headatlas.atlas.display import text
@@ -291,3 +292,17 @@ class Atlas:
         from headatlas.atlas.display import html
 
         return html(self)
+
+
+_COLLECT = "headatlas collect MODEL DATA -o NEW"
+
+
+def folder_of(stage: str, entry: Entry) -> str:
+    """The folder of a result within its stage."""
+    return "" if stage == schema.COLLECT else f"{entry['name']}/{entry['key']}"
+
+
+def source_of(entry: Entry, stage: str) -> str | None:
+    """The name of the result that an entry of atlas.json was made from."""
+    inputs = entry["recipe"]["inputs"]
+    return next((inputs[name].partition("/")[0] for name in schema.STAGES[stage].inputs if name in inputs), None)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import wording
-from headatlas.atlas import results, schema
+from headatlas.atlas import schema
 from headatlas.atlas.blocks import block_size, read_blocks
 from headatlas.atlas.store import Atlas
 from headatlas.wording import HeadShare, Place
@@ -34,7 +34,7 @@ class Cluster:
 
 def correlated(atlas: Atlas, of: str | None) -> tuple[str, list[Cluster]]:
     """The clustering to show and its clusters, the largest first and noise last; says what to run if it is missing."""
-    of = results.needed(atlas, "correlate", of)
+    of = atlas.needed("correlate", of)
     fields = ("name", "maps", "share", "stability", "layers", "heads")
     clusters = [
         Cluster(row["cluster"], **{name: row[name] for name in fields})

@@ -37,7 +37,7 @@ class Commands(TyperGroup):
             typer.echo(f"headatlas: {error}", err=True)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as stop:
-            typer.echo("headatlas: stopped. What is written is kept: run the same command again to go on", err=True)
+            typer.echo("headatlas: stopped. What is written is kept: run the same command again to continue", err=True)
             raise typer.Exit(130) from stop
 
 

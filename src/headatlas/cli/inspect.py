@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headatlas.atlas import results, schema
+from headatlas.atlas import schema
 from headatlas.cli.base import AtlasPath, Of, app, open_atlas
 from headatlas.errors import OptionError
 
@@ -53,11 +53,11 @@ def table(
     if as_parquet and sys.stdout.isatty():
         raise OptionError("--parquet writes bytes: send them to a file with > FILE.parquet")
     atlas = open_atlas(path)
-    stages = {one.name: one.stage for one in schema.TABLES}
-    if of is not None and name in stages:
-        if stages[name] == "collect":
+    if of is not None and name in schema.TABLES:
+        stage = schema.TABLES[name].stage
+        if stage == schema.COLLECT:
             raise OptionError(f"--of {of}: there is but one table {name}. Leave --of out")
-        results.needed(atlas, stages[name], of)
+        atlas.needed(stage, of)
     content = atlas.table(name, of)
     if as_parquet:
         import pyarrow.parquet as pq

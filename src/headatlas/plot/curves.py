@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from headatlas.atlas import results
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DamagedChunk, StoreError
 from headatlas.plot.style import SMALL, TEXT, Page
@@ -27,7 +26,7 @@ def quality(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
     """How the parameter of the clustering called `of` was chosen, and how methods compare if a sweep was made."""
     sweep = _rows(atlas, "sweep", None)
     if of is not None or not sweep or atlas.results("cluster"):  # a sweep can be shown by itself
-        of = results.needed(atlas, "cluster", of)
+        of = atlas.needed("cluster", of)
     choices = _rows(atlas, "choices", of) if of else []
     if not choices and not sweep:
         command = atlas.command("cluster")

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headatlas import wording
-from headatlas.atlas import display, results, summaries
+from headatlas.atlas import display, summaries
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.plot.style import MAPS_NOTE, REST, SMALL, Page, colour, legend_height, map_picture, patch, readable, turn
@@ -29,7 +29,7 @@ def heads(atlas: Atlas, by: str = "cluster", of: str | None = None, dark: bool =
     Of the clustering called `of`: `cluster`, `entropy` (one job or many) and `main_share`. Everything else is a
     statistic, the mean over all examples; `stat:entropy` is the entropy of attention.
     """
-    results.needed(atlas, "collect")
+    atlas.needed("collect")
     if by == "maps":
         return _maps(atlas, dark)
     if by == "cluster":
@@ -76,7 +76,7 @@ def _clusters(atlas: Atlas, of: str | None, dark: bool) -> Figure:
         "; the number is the share of its maps that do, in percent." if numbers else "."
     )
     height = max(LABELS + layers * cell, 0.3 + legend_height(LEGEND, rows))
-    title = _job_sentence(profiles, clusters, results.facts(atlas, "correlate", of)["thresholds"]["one_job"])
+    title = _job_sentence(profiles, clusters, atlas.facts("correlate", of)["thresholds"]["one_job"])
     page = Page(LABELS + across * cell + 0.4 + LEGEND, height, title, note, dark)
     axes = _frame(page, layers, across, cell)
     for row in profiles:

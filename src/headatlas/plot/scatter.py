@@ -11,7 +11,7 @@ from matplotlib.colors import ListedColormap, Normalize, to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headatlas.atlas import results, schema, summaries
+from headatlas.atlas import schema, summaries
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.numeric.quantiles import Axis, axis
@@ -49,13 +49,13 @@ def projection(
     statistic, or a column of the table `examples`. Points that cannot be trusted are faded. With `quantile` equal
     steps of an axis hold equally many maps, by `k` quantiles of all of them, and ticks carry the true values.
     """
-    of = results.needed(atlas, "project", of)
+    of = atlas.needed("project", of)
     position, trust = atlas.read("position", of=of), atlas.read("trust", of=of)
     shape = trust.shape
     there = np.flatnonzero(np.isfinite(position.reshape(-1, 2)).all(1))
     shown = np.random.default_rng(0).permutation(there)[:MOST]  # in no order, so that no group lies on top
     colouring = _colouring(atlas, by, clustering, shape, shown)
-    facts = results.facts(atlas, "project", of)
+    facts = atlas.facts("project", of)
     points, doubt = position.reshape(-1, 2)[shown], trust.reshape(-1)[shown] < DOUBT
     both = [axis(column, k) for column in position.reshape(-1, 2)[there].T] if quantile else []
     rows = colouring.categories
@@ -165,7 +165,7 @@ def _colouring(
     statistics = list(atlas.array("stats").attrs["stats"])
     columns = atlas.table("examples").column_names
     if by == "cluster":
-        return _by_cluster(atlas, results.needed(atlas, "cluster", clustering), shown)
+        return _by_cluster(atlas, atlas.needed("cluster", clustering), shown)
     if by == "layer":
         return Colouring("layer", layer.astype(float))
     if by == "head":

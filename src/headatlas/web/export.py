@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from headatlas import __version__, progress, wording
-from headatlas.atlas import results
 from headatlas.atlas.store import Atlas
 from headatlas.errors import HeadatlasError, OptionError, StoreError
 from headatlas.web.api import openapi
@@ -63,7 +62,7 @@ def export(
     """
     if full < 0 or tsne < 0 or (examples is not None and examples < 0):
         raise OptionError("--full, --examples and --tsne cannot be negative")
-    results.needed(atlas, "collect")
+    atlas.needed("collect")
     target = Path(folder).expanduser()
     live = Live(model)
     try:
@@ -195,7 +194,7 @@ def _chosen(view: View, wanted: int | None, whole: list[int]) -> tuple[set[int],
     """Examples that have pooled maps, and those that have a page at all; what is left out is said."""
     count, (layers, heads) = view.shape[0], view.shape[1:]
     r = view.atlas.array("pooled").shape[-1]
-    tokens = int(view.atlas.header["stages"]["collect"]["counts"].get("tokens", 0))
+    tokens = int(view.atlas.collection["counts"].get("tokens", 0))
     each, texts = layers * heads * r * r * 2, tokens * A_TOKEN
     every = wanted is None and texts <= ROOM // 2
     fits = max(0, ROOM - texts) // each if every else ROOM // (each + texts // max(1, count))

@@ -1,19 +1,19 @@
 // Which heads are shown, and which tokens they look from and at.
 import type { AtlasCard, Example, LayerCard, Token } from "../../lib/api";
-import { headKey, parseHead, type HeadPlace } from "../../lib/selection.svelte";
+import { headKey, parseHead, type HeadRef } from "../../lib/selection.svelte";
 
 export type Kind = LayerCard["kind"];
 
 /** The kinds a model has, in the order of its layers. */
 export const kinds = (layers: LayerCard[]): Kind[] => [...new Set(layers.map((layer) => layer.kind))];
 
-export const exists = (layers: LayerCard[], { layer, head }: HeadPlace) =>
+export const exists = (layers: LayerCard[], { layer, head }: HeadRef) =>
   layer < layers.length && head < layers[layer].heads;
 
 /** `0.2,3.10` as heads that exist, in order, each once. */
-export function parseHeads(text: string | undefined, layers: LayerCard[]): HeadPlace[] | null {
+export function parseHeads(text: string | undefined, layers: LayerCard[]): HeadRef[] | null {
   if (text === undefined) return null;
-  const found = new Map<string, HeadPlace>();
+  const found = new Map<string, HeadRef>();
   for (const part of text.split(",")) {
     const place = parseHead(part.trim());
     if (place && exists(layers, place)) found.set(headKey(place), place);
@@ -21,12 +21,12 @@ export function parseHeads(text: string | undefined, layers: LayerCard[]): HeadP
   return inOrder([...found.values()]);
 }
 
-export const inOrder = (places: HeadPlace[]) => [...places].sort((a, b) => a.layer - b.layer || a.head - b.head);
+export const inOrder = (places: HeadRef[]) => [...places].sort((a, b) => a.layer - b.layer || a.head - b.head);
 
-export const writeHeads = (places: HeadPlace[]) => (places.length ? inOrder(places).map(headKey).join(",") : "none");
+export const writeHeads = (places: HeadRef[]) => (places.length ? inOrder(places).map(headKey).join(",") : "none");
 
 /** With these heads if some of them are not chosen yet, else without them. */
-export function toggle(chosen: HeadPlace[], these: HeadPlace[]): HeadPlace[] {
+export function toggle(chosen: HeadRef[], these: HeadRef[]): HeadRef[] {
   const keys = new Set(these.map(headKey));
   const there = new Set(chosen.map(headKey));
   const rest = chosen.filter((place) => !keys.has(headKey(place)));
@@ -34,17 +34,13 @@ export function toggle(chosen: HeadPlace[], these: HeadPlace[]): HeadPlace[] {
 }
 
 /** All heads of the layers of a kind. */
-export const headsOf = (layers: LayerCard[], kind: Kind): HeadPlace[] =>
+export const headsOf = (layers: LayerCard[], kind: Kind): HeadRef[] =>
   layers.flatMap((layer, at) =>
     layer.kind === kind ? Array.from({ length: layer.heads }, (_, head) => ({ layer: at, head })) : [],
   );
 
 /** The chosen heads: those of the address, unless a head was selected elsewhere since; else the first of the rest. */
-export function chosenHeads(
-  named: HeadPlace[] | null,
-  selected: HeadPlace | null,
-  usual: HeadPlace | null,
-): HeadPlace[] {
+export function chosenHeads(named: HeadRef[] | null, selected: HeadRef | null, usual: HeadRef | null): HeadRef[] {
   if (named && (!selected || named.length === 0 || named.some((place) => headKey(place) === headKey(selected))))
     return named;
   if (selected) return [selected];

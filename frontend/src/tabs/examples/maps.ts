@@ -1,6 +1,6 @@
 // Gets the maps of the chosen heads, a few at a time, and their mean.
 import { buffer, ApiError, fullMap, type AtlasCard, type Example, type Token } from "../../lib/api";
-import type { HeadPlace } from "../../lib/selection.svelte";
+import type { HeadRef } from "../../lib/selection.svelte";
 import { plural } from "../../lib/format";
 import { sides, type Kind } from "./heads";
 import { addMap, fromPooled, reduce, type Options, type Seen } from "./reduce";
@@ -8,7 +8,7 @@ import { addMap, fromPooled, reduce, type Options, type Seen } from "./reduce";
 /** Maps that belong together: what is drawn comes from one of these, so that tokens and maps never differ. */
 export interface Bundle {
   example: Example;
-  heads: HeadPlace[];
+  heads: HeadRef[];
   kind: Kind;
   queries: Token[];
   keys: Token[];
@@ -27,7 +27,7 @@ const moment = () => new Promise((done) => setTimeout(done));
 export async function loadBundle(
   atlas: AtlasCard,
   example: Example,
-  heads: HeadPlace[],
+  heads: HeadRef[],
   kind: Kind,
   signal: AbortSignal,
   progress: (done: number) => void,
@@ -46,7 +46,7 @@ export async function loadBundle(
 
 async function full(
   path: string,
-  heads: HeadPlace[],
+  heads: HeadRef[],
   size: number,
   signal: AbortSignal,
   progress: (done: number) => void,
@@ -84,7 +84,7 @@ async function full(
   return { mean, each, pooled: null, note: "" };
 }
 
-async function stored(atlas: AtlasCard, example: Example, heads: HeadPlace[], note: string) {
+async function stored(atlas: AtlasCard, example: Example, heads: HeadRef[], note: string) {
   if (!example.pooled)
     throw new ApiError(
       0,

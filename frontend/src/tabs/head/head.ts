@@ -1,7 +1,7 @@
 // One head among all: how unusual it is, its clusters over the data, and the way to the next head.
 import type { HeadRow, LayerCard } from "../../lib/api";
 import { decodeLabel, MISSING, UNKNOWN } from "../../lib/encoding";
-import type { HeadPlace } from "../../lib/selection.svelte";
+import type { HeadRef } from "../../lib/selection.svelte";
 
 export type Group = "position" | "tokens" | "shape";
 
@@ -39,11 +39,11 @@ export function unusual(rows: HeadRow[], own: HeadRow): Unusual[] {
   return found.sort((a, b) => Math.abs(b.away) - Math.abs(a.away) || a.statistic - b.statistic);
 }
 
-export const exists = (layers: LayerCard[], place: HeadPlace) =>
+export const exists = (layers: LayerCard[], place: HeadRef) =>
   place.head >= 0 && place.head < (layers[place.layer]?.heads ?? 0);
 
 /** The head an arrow leads to: across in reading order, up and down to the same head of the next layer that has it. */
-export function walk(layers: LayerCard[], from: HeadPlace, key: string): HeadPlace | null {
+export function walk(layers: LayerCard[], from: HeadRef, key: string): HeadRef | null {
   const across = { ArrowLeft: -1, ArrowRight: 1 }[key];
   const along = { ArrowUp: -1, ArrowDown: 1 }[key];
   if (across) {
@@ -61,7 +61,7 @@ export function walk(layers: LayerCard[], from: HeadPlace, key: string): HeadPla
 }
 
 /** Heads that share keys and values with a head, itself left out. */
-export function sharing(layers: LayerCard[], place: HeadPlace): HeadPlace[] {
+export function sharing(layers: LayerCard[], place: HeadRef): HeadRef[] {
   const { heads, key_heads } = layers[place.layer];
   if (!key_heads || key_heads >= heads) return [];
   const size = heads / key_heads;

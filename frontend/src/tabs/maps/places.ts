@@ -1,7 +1,7 @@
 // The numbers of maps: ((example * layers) + layer) * heads + head, over the full grid.
 import type { AtlasCard } from "../../lib/api";
 import { UNPLACED } from "../../lib/encoding";
-import type { HeadPlace } from "../../lib/selection.svelte";
+import type { HeadRef } from "../../lib/selection.svelte";
 
 export interface Shape {
   examples: number;
@@ -9,7 +9,7 @@ export interface Shape {
   heads: number;
 }
 
-export interface MapPlace extends HeadPlace {
+export interface MapPlace extends HeadRef {
   example: number;
 }
 
@@ -32,7 +32,7 @@ export const indexOf = (shape: Shape, { example, layer, head }: MapPlace) =>
   (example * shape.layers + layer) * shape.heads + head;
 
 /** The maps of one head, on every example. */
-export function ofHead(shape: Shape, { layer, head }: HeadPlace): Uint32Array {
+export function ofHead(shape: Shape, { layer, head }: HeadRef): Uint32Array {
   const step = shape.layers * shape.heads;
   return Uint32Array.from({ length: shape.examples }, (_, example) => example * step + layer * shape.heads + head);
 }

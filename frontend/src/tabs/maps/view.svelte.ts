@@ -114,12 +114,12 @@ export class MapsView {
   readonly positions = $derived.by(() => this.#places.value ?? NONE);
   /** Where points are drawn. What is near what is always told by `positions`: quantile axes are another look at them. */
   readonly axes = $derived.by((): Axes => (route.params.axes === "quantile" ? "quantile" : "linear"));
-  readonly evened = $derived.by(() =>
+  readonly quantile = $derived.by(() =>
     this.axes === "quantile" && this.positions.length ? cachedQuantileLayout(this.positions) : null,
   );
-  readonly places = $derived.by(() => this.evened?.places ?? this.positions);
+  readonly places = $derived.by(() => this.quantile?.positions ?? this.positions);
   readonly ticks = $derived.by(() =>
-    this.evened && this.projection ? layoutTicks(this.evened, this.projection.frame) : null,
+    this.quantile && this.projection ? layoutTicks(this.quantile, this.projection.frame) : null,
   );
   readonly exists = $derived.by(() => existing(this.positions));
   readonly everyMap = $derived.by(() =>
@@ -206,8 +206,8 @@ export class MapsView {
   readonly outline = $derived.by(() => {
     const { lasso, axes, positions } = this;
     if (!lasso || lasso.axes === axes || !positions.length) return lasso?.polygon ?? null;
-    const { to, from } = cachedQuantileLayout(positions);
-    return warpPolygon(lasso.polygon, axes === "quantile" ? to : from);
+    const { toQuantile, toLinear } = cachedQuantileLayout(positions);
+    return warpPolygon(lasso.polygon, axes === "quantile" ? toQuantile : toLinear);
   });
   readonly only = $derived.by(() => (this.coded?.categories ? readNumbers(route.params.only) : []));
   readonly found = $derived.by(() => (route.params.q?.trim() ? (this.#found.value ?? []) : null));
@@ -215,7 +215,9 @@ export class MapsView {
   readonly #inside = $derived.by(() => {
     const { lasso, positions } = this; // the maps inside are those of the axes it was drawn on, whatever is shown
     if (!lasso || !positions.length) return null;
-    return gridOf(lasso.axes === "quantile" ? cachedQuantileLayout(positions).places : positions).inside(lasso.polygon);
+    return gridOf(lasso.axes === "quantile" ? cachedQuantileLayout(positions).positions : positions).inside(
+      lasso.polygon,
+    );
   });
   readonly pick = $derived.by((): Uint32Array | null => {
     const { found, only, coded, shape, exists, keys } = this;

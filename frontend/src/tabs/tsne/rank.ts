@@ -1,6 +1,6 @@
 // The heads of a text: where each one's points are in the buffers, in which order they are shown, and what is said.
 import type { HeadLayout, Progress, Tsne } from "../../lib/api";
-import type { HeadPlace } from "../../lib/selection.svelte";
+import type { HeadRef } from "../../lib/selection.svelte";
 import { amount, headName, plural } from "../../lib/format";
 import type { Focus } from "../examples/tints";
 
@@ -59,7 +59,7 @@ export function focusOfPoint(point: number, queries: number, same: boolean): Foc
 }
 
 /** The head that shows most of a text at first: the longest chains. */
-export const telling = (found: Tsne): HeadPlace | null => {
+export const telling = (found: Tsne): HeadRef | null => {
   const first = found.heads[ordered(found.heads, "chain")[0]];
   return first ? { layer: first.layer, head: first.head } : null;
 };
@@ -77,7 +77,7 @@ const ENDING: Record<string, string> = { one: "st", two: "nd", few: "rd", other:
 const ordinal = (value: number) => `${value}${ENDING[ORDINAL.select(value)]}`;
 
 /** One sentence on what the head does with the text. */
-export function says(found: Tsne, place: HeadPlace, points: number, what: string): string {
+export function says(found: Tsne, place: HeadRef, points: number, what: string): string {
   const at = found.heads.findIndex((one) => one.layer === place.layer && one.head === place.head);
   const one = found.heads[at];
   if (!one) return "";

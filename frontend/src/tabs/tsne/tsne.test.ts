@@ -57,7 +57,7 @@ describe("ticks", () => {
     expect(quantileTicks(axis, 0, 1).map(({ label }) => label)).toEqual(["0", "1", "2", "3", "100"]);
     const near = quantileTicks(axis, 0.7, 1);
     expect(near.length).toBeGreaterThanOrEqual(3);
-    near.forEach(({ place }) => expect(place).toBeGreaterThanOrEqual(0.7 - 1e-9));
+    near.forEach(({ position }) => expect(position).toBeGreaterThanOrEqual(0.7 - 1e-9));
   });
   it("have as many digits as tell them apart", () => {
     expect(tickLabels([0.1234, 0.1299, 3])).toEqual(["0.12", "0.13", "3"]);

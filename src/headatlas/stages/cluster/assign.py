@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import parallel, progress
+from headatlas.atlas import engine
 from headatlas.atlas.blocks import row_ranges
-from headatlas.atlas.schema import MISSING, receipt_name
+from headatlas.atlas.schema import MISSING
 from headatlas.atlas.store import Atlas
-from headatlas.errors import DamagedChunk
+from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.stages.cluster.backends import one_thread
 from headatlas.stages.cluster.fit import Fit, Labels, from_bytes, of_centres
 from headatlas.stages.cluster.vectors import Floats, Space
@@ -25,28 +26,26 @@ PASSES = 100
 Step = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 
 
-def fit_file(name: str) -> str:
-    """Where a fitted clustering lies for its workers."""
-    return f"cluster/{name}/fit.npz"
+FIT = "fit.npz"  # where a fitted clustering lies for its workers
 
 
 @dataclass(frozen=True)
 class Job:
     """Everything a worker needs; the fit itself is read from the atlas, once in each process."""
 
-    path: str
+    place: Place
     of: str
-    name: str
     digest: str
 
     def load(self) -> tuple[Space, Fit, dict[str, NDArray[Any]]]:
         """The axes, the fit, and the labels of single maps or heads that are known already."""
-        return _load(self.path, self.name, self.digest)
+        return _load(self.place, self.digest)
 
 
 @lru_cache(maxsize=2)
-def _load(path: str, name: str, digest: str) -> tuple[Space, Fit, dict[str, NDArray[Any]]]:
-    return from_bytes(Atlas.open(path).files.read(fit_file(name)))
+def _load(place: Place, digest: str) -> tuple[Space, Fit, dict[str, NDArray[Any]]]:
+    writer = Writer(place)
+    return from_bytes(writer.atlas.files.read(writer.file(FIT)))
 
 
 def project(atlas: Atlas, of: str, space: Space, examples: range) -> tuple[NDArray[np.bool_], Floats]:
@@ -63,15 +62,15 @@ class Assign:
     job: Job
 
     def __call__(self, number: int) -> int:
-        """Label one block, write it and vouch for it."""
+        """Label one block."""
         parallel.check()
         one_thread()
-        job, atlas = self.job, Atlas.open(self.job.path)
-        examples = row_ranges(atlas, "features", job.of)[number]
-        labels, distance = _block(atlas, job, examples)
-        files = atlas.write_blocks("labels", examples.start, labels, of=job.name)
-        files += atlas.write_blocks("distance", examples.start, distance, of=job.name)
-        atlas.write_receipt(f"cluster/{job.name}", receipt_name(number), files, {"fit": job.digest})
+        job, writer = self.job, Writer(self.job.place)
+        examples = row_ranges(writer.atlas, "features", job.of)[number]
+        labels, distance = _block(writer.atlas, job, examples)
+        files = writer.write_blocks("labels", examples.start, labels)
+        files += writer.write_blocks("distance", examples.start, distance)
+        writer.write_manifest(block_name(number), files, {"fit": job.digest})
         return len(examples)
 
 
@@ -93,28 +92,10 @@ def _block(atlas: Atlas, job: Job, examples: range) -> tuple[Labels, Floats]:
     return labels, distance
 
 
-def assign(atlas: Atlas, job: Job, workers: int, scheduler: str | None) -> None:
-    """Label all blocks that are not done."""
-    parts = row_ranges(atlas, "features", job.of)
-    pending = [number for number in range(len(parts)) if not _done(atlas, job, number)]
-    if not pending:
-        return
-    with (
-        progress.bar("labelling", sum(len(parts[number]) for number in pending), "examples") as advance,
-        closing(parallel.run(Assign(job), pending, workers=workers, scheduler=scheduler)) as found,
-    ):
-        for count in found:
-            advance(count)
-
-
-def _done(atlas: Atlas, job: Job, number: int) -> bool:
-    """Whether a block was labelled by this very fit."""
-    try:
-        receipt = atlas.receipt(f"cluster/{job.name}", receipt_name(number))
-    except DamagedChunk as error:
-        progress.say(f"{error}: computed anew")
-        return False
-    return receipt is not None and receipt["facts"].get("fit") == job.digest
+def assign(result: engine.Result, job: Job, workers: int, scheduler: str | None) -> None:
+    """Label all blocks that were not labeled by this very fit."""
+    ranges, facts = row_ranges(result.atlas, "features", job.of), {"fit": job.digest}
+    engine.run_blocks(result, Assign(job), ranges, "labeling", facts=facts, workers=workers, scheduler=scheduler)
 
 
 @dataclass(frozen=True)
@@ -128,7 +109,7 @@ class Sums:
         """The number of the block, and its part."""
         parallel.check()
         one_thread()
-        atlas = Atlas.open(self.job.path)
+        atlas = Writer(self.job.place).atlas
         _, x = project(atlas, self.job.of, self.job.load()[0], row_ranges(atlas, "features", self.job.of)[number])
         return number, sums(x, self.centres)
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headatlas import progress
-from headatlas.atlas import results, schema
+from headatlas.atlas import engine, schema
 from headatlas.atlas.blocks import block_size
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.stages.cluster import quality
-from headatlas.stages.cluster.assign import Job, assign, fit_file, lloyd
+from headatlas.stages.cluster.assign import FIT, Job, assign, lloyd
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import alone
 from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centres, to_bytes
@@ -60,15 +60,15 @@ class Sample:
 
 def cluster(atlas: Atlas, request: Request) -> Labels:
     """Labels (example, layer, head) of all maps: computed, or read if they are there already."""
-    of = results.needed(atlas, "features", request.of)
+    of = atlas.needed("features", request.of)
     name = request.name or request.method.name + ("-heads" if request.level == "heads" else "")
     _check(atlas, of, request)
     options = {"method": request.method.name, "level": request.level, "sample": request.sample, "seed": request.seed}
     options |= {"backend": request.method.backend, **request.method.parameters}
-    if results.finished(atlas, "cluster", name, options, source=("features", of)) is None:
-        with alone():  # the same bits whatever the number of cores
-            _run(atlas, of, name, request, options)
-    results.prefer(atlas, "cluster", name)
+    with engine.result(atlas, "cluster", name, options, inputs={"features": of}) as result:
+        if not result.finished:
+            with alone():  # the same bits whatever the number of cores
+                _run(atlas, result, of, request)
     return np.asarray(atlas.read("labels", of=name), np.int32)
 
 
@@ -97,7 +97,7 @@ def take_sample(atlas: Atlas, of: str, level: str, sample: int, seed: int) -> Sa
     return Sample(index, space, space.apply(values))
 
 
-def _run(atlas: Atlas, of: str, name: str, request: Request, options: dict[str, Any]) -> None:
+def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None:
     method, seed = request.method, request.seed
     everything = request.level == "maps" and not request.sample and isinstance(method, KMeans)
     sample = take_sample(atlas, of, request.level, START if everything else request.sample, seed)
@@ -107,21 +107,19 @@ def _run(atlas: Atlas, of: str, name: str, request: Request, options: dict[str, 
     fit, fitted = settled.fit(sample.x, seed)
     if len(fit.centres) == 1:
         progress.say(f"{method.name} found a single cluster: there is nothing to compare it with")
-    results.begin(atlas, "cluster", name, options, source=("features", of))  # now that nothing is known to be in vain
-    _lay_out(atlas, of, name)
-    job = _publish(atlas, of, name, sample, fit, fitted, request)
+    _create_arrays(atlas, result, of)
+    job = _publish(atlas, result, of, sample, fit, fitted, request)
     count = len(sample.x)
     if everything and count < _maps(atlas, of):
         count = _maps(atlas, of)
         fit, fitted = _over_all(atlas, job, fit, sample.x, request)
-        job = _publish(atlas, of, name, sample, fit, fitted, request)
-    assign(atlas, job, request.workers, request.scheduler)
-    labels = atlas.read("labels", of=name)
-    tables = _write_tables(atlas, name, sample, fitted, stable, labels, seed)
+        job = _publish(atlas, result, of, sample, fit, fitted, request)
+    assign(result, job, request.workers, request.scheduler)
+    labels = result.atlas.read("labels", of=result.place.name)
+    files = [result.file(FIT), _write_quality(result, sample, fitted, stable, labels, seed)]
     if method.parameters[method.parameter] == "auto":
-        tables += _write_choices(atlas, name, settled, tried)
-    facts = _facts(request, settled, count, labels, stable, stable.of_clusters(fitted[small]))
-    results.finish(atlas, "cluster", name, facts, [fit_file(name), *tables])
+        files.append(_write_choices(result, settled, tried))
+    result.finish(_facts(request, settled, count, labels, stable, stable.of_clusters(fitted[small])), files)
 
 
 def _maps(atlas: Atlas, of: str) -> int:
@@ -137,14 +135,16 @@ def _over_all(atlas: Atlas, job: Job, fit: Fit, x: Floats, request: Request) -> 
     return of_centres(moved.centres[old[first]]), labels
 
 
-def _lay_out(atlas: Atlas, of: str, name: str) -> None:
+def _create_arrays(atlas: Atlas, result: engine.Result, of: str) -> None:
     array = atlas.array("features", of)
     sizes = dict(zip(("example", "layer", "head"), array.shape[:3], strict=True))
-    for one in ("labels", "distance"):
-        atlas.create_array(one, sizes, block_size(array), {}, of=name)
+    for name in ("labels", "distance"):
+        result.create_array(name, sizes, block_size(array))
 
 
-def _publish(atlas: Atlas, of: str, name: str, sample: Sample, fit: Fit, fitted: Labels, request: Request) -> Job:
+def _publish(
+    atlas: Atlas, result: engine.Result, of: str, sample: Sample, fit: Fit, fitted: Labels, request: Request
+) -> Job:
     """Write the fit where workers find it."""
     known: dict[str, NDArray[Any]] = {}
     if request.level == "heads":
@@ -154,27 +154,25 @@ def _publish(atlas: Atlas, of: str, name: str, sample: Sample, fit: Fit, fitted:
         known["distance"][tuple(sample.index[:, 1:].T)] = fit.distance(sample.x, fitted)
     elif request.method.name == HDBSCAN.name:
         known = {"index": sample.index, "labels": fitted}
-    atlas.files.write(fit_file(name), to_bytes(sample.space, fit, **known))
-    return Job(atlas.files.absolute, of, name, str(atlas.files.digest(fit_file(name))))
+    path = result.write_file(FIT, to_bytes(sample.space, fit, **known))
+    return Job(result.place, of, str(atlas.files.digest(path)))
 
 
-def _write_tables(
-    atlas: Atlas, name: str, sample: Sample, fitted: Labels, stable: Stability, labels: Labels, seed: int
-) -> list[str]:
+def _write_quality(
+    result: engine.Result, sample: Sample, fitted: Labels, stable: Stability, labels: Labels, seed: int
+) -> str:
     part = fewer(sample.index, quality.MAPS, seed)
-    found = quality.table(sample.x[part], fitted[part], sample.index[part, 0], stable, labels, seed)
-    atlas.write_table("quality", found, of=name)
-    return [schema.table("quality").path(name)]
+    measures = quality.table(sample.x[part], fitted[part], sample.index[part, 0], stable, labels, seed)
+    return result.write_table("quality", measures)
 
 
-def _write_choices(atlas: Atlas, name: str, settled: Method, tried: list[tuple[float, float]]) -> list[str]:
+def _write_choices(result: engine.Result, settled: Method, tried: list[tuple[float, float]]) -> str:
     chosen = settled.parameters[settled.parameter]
     rows = [
         {"parameter": settled.parameter, "value": value, "stability": stability, "chosen": value == chosen}
         for value, stability in tried
     ]
-    atlas.write_table("choices", pa.Table.from_pylist(rows), of=name)
-    return [schema.table("choices").path(name)]
+    return result.write_table("choices", pa.Table.from_pylist(rows))
 
 
 def _facts(

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from headatlas import progress
-from headatlas.atlas import results
+from headatlas.atlas import engine
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, OptionError
 from headatlas.stages.cluster import quality
@@ -39,28 +39,36 @@ def sweep(
     KMeans is tried with each of `ks`, DBSCAN with eps around the knee, HDBSCAN with several smallest clusters, all on
     one sample of maps, equally many of each head.
     """
-    of = results.needed(atlas, "features", of)
+    of = atlas.needed("features", of)
     strangers = [one for one in methods if one not in ("kmeans", "dbscan", "hdbscan")]
     if strangers or not methods:
         raise OptionError(f"methods {', '.join(strangers) or 'none'}: choose among kmeans, dbscan, hdbscan")
     if not len(heads_of(atlas)) <= sample:
         raise OptionError(f"sample {sample}: give at least one map for each of {len(heads_of(atlas))} heads")
-    with alone():
-        taken = take_sample(atlas, of, "maps", sample, seed)
-        least = max([DBSCAN.min_samples, *(ks if "kmeans" in methods else ())])
-        if len(taken.x) < least:
-            raise DataError(f"a sweep needs at least {least} maps, there are {len(taken.x)}: collect more examples")
-        ways = [way for name in methods for way in _ways(name, taken.x, ks)]
+    options = {"methods": list(methods), "ks": list(ks), "sample": sample, "seed": seed}
+    with engine.result(atlas, "sweep", "sweep", options, inputs={"features": of}) as result:
+        if not result.finished:
+            with alone():
+                rows = _rows(take_sample(atlas, of, "maps", sample, seed), methods, ks, seed)
+            file = result.write_table("sweep", pa.Table.from_pylist(rows, FIELDS))
+            result.finish({"fits": len(rows)}, [file])
+    return atlas.table("sweep")
+
+
+def _rows(sample: Sample, methods: Sequence[str], ks: Sequence[int], seed: int) -> list[quality.Row]:
+    """One row per way to cluster the sample."""
+    least = max([DBSCAN.min_samples, *(ks if "kmeans" in methods else ())])
+    if len(sample.x) < least:
+        raise DataError(f"a sweep needs at least {least} maps, there are {len(sample.x)}: collect more examples")
+    ways = [way for name in methods for way in _ways(name, sample.x, ks)]
+    for way in ways:
+        way.check(len(sample.x))
+    rows = []
+    with progress.bar("sweeping", len(ways), "fits") as advance:
         for way in ways:
-            way.check(len(taken.x))
-        rows = []
-        with progress.bar("sweeping", len(ways), "fits") as advance:
-            for way in ways:
-                rows.append(_try(way, taken, seed))
-                advance(1)
-    table = pa.Table.from_pylist(rows, FIELDS)
-    atlas.write_table("sweep", table)
-    return table
+            rows.append(_try(way, sample, seed))
+            advance(1)
+    return rows
 
 
 def _ways(name: str, x: Floats, ks: Sequence[int]) -> list[Method]:

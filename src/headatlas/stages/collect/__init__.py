@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
@@ -12,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from headatlas import __version__, data, models, parallel, progress, wording
+from headatlas import data, models, progress, wording
+from headatlas.atlas import engine
 from headatlas.atlas.files import Files
-from headatlas.atlas.schema import receipt_name
 from headatlas.atlas.store import HEADER, Atlas
 from headatlas.data import Dataset, Example
-from headatlas.errors import DamagedChunk, OptionError
+from headatlas.errors import OptionError
 from headatlas.models.encode import Overlong
 from headatlas.models.model import Model
-from headatlas.stages.collect.block import Job, Work
+from headatlas.stages.collect.block import CollectBlock, Job
 from headatlas.stages.collect.plan import Options, Plan, plan
 from headatlas.stages.collect.sampled import NAMES
 from headatlas.stages.collect.stat_axis import statistics_of
@@ -62,14 +61,18 @@ def maps(
         raise OptionError("workers load the model by its name: save this one with save_pretrained and give its folder")
     for note in model.notes:
         progress.say(f"{model.name}: {note}")
-    atlas = _begin(path, model, texts, options)
-    made = plan(atlas, model, texts, options)
-    _report(made.counts, model)
-    _lay_out(atlas, model, made, options)
-    here = None if elsewhere else model
-    job = Job(atlas.files.absolute, options, made, model.modality, model.hash, model.source, here)
-    _work(atlas, job, workers, scheduler)
-    return _finish(atlas, model, made)
+    atlas = _atlas(path, model, texts, options)
+    with engine.result(atlas, "collect", "collect", asdict(options), inputs=_inputs(model, texts)) as result:
+        if not result.finished:
+            made = plan(result, model, texts, options)
+            _report(made.counts, model)
+            _create_arrays(result, model, made, options)
+            job = Job(
+                result.place, options, made, model.modality, model.hash, model.source, None if elsewhere else model
+            )
+            _collect(result, job, workers, scheduler)
+            _finish(result, model, made)
+    return atlas
 
 
 def _options(options: Options) -> Options:
@@ -84,50 +87,44 @@ def _options(options: Options) -> Options:
     return options
 
 
-def _begin(path: str | os.PathLike[str], model: Model, dataset: Dataset, options: Options) -> Atlas:
+def _inputs(model: Model, dataset: Dataset) -> dict[str, Any]:
+    return {"model": {"hash": model.hash, "modality": model.modality}, "data": dataset.fingerprint}
+
+
+def _atlas(path: str | os.PathLike[str], model: Model, dataset: Dataset, options: Options) -> Atlas:
     """Create the atlas, or open it and make sure that it is the same collection."""
-    recipe = {
-        "options": asdict(options),
-        "model": {"hash": model.hash, "modality": model.modality},
-        "data": dataset.fingerprint,
-        "version": __version__,
-    }
-    files = Files(path)
-    if not files.exists(HEADER):
-        header = {
-            "model": model.facts(),
-            "data": {"name": dataset.name, "modality": dataset.modality, "fingerprint": dataset.fingerprint},
-            "stages": {"collect": {"recipe": recipe, "done": False}},
-        }
-        return Atlas.create(path, header)
-    atlas = Atlas.open(path)
-    there = atlas.header["stages"]["collect"]["recipe"]
-    differences = _differences(there, recipe)
+    data = {"name": dataset.name, "modality": dataset.modality, "fingerprint": dataset.fingerprint}
+    header = {"model": model.facts(), "data": data}
+    atlas = Atlas.open(path) if Files(path).exists(HEADER) else Atlas.create(path, header)
+    if not atlas.entries("collect"):  # a run may have been stopped before it began
+        with atlas.editing() as current:
+            current |= header
+        return atlas
+    asked = engine.recipe(asdict(options), _inputs(model, dataset))
+    differences = _differences(atlas.entries("collect")[0]["recipe"], asked)
     if differences:
         raise OptionError(
-            f"{files.url} is another collection: {'; '.join(differences)}. "
-            "Give the same options to go on with it, or another place with -o"
+            f"{atlas.files.url} is another collection: {'; '.join(differences)}. "
+            "Give the same options to continue it, or another place with -o"
         )
-    atlas.files.sweep()
     return atlas
 
 
-def _differences(there: dict[str, Any], asked: dict[str, Any]) -> list[str]:
-    names = {
-        "model": "weights or settings of the model",
-        "data": "contents of the dataset",
-        "version": "version of headatlas",
-    }
-    found = [
-        f"{name} is {there['options'].get(name)} there and {value} here"
-        for name, value in asked["options"].items()
-        if there["options"].get(name) != value
+def _differences(existing: dict[str, Any], asked: dict[str, Any]) -> list[str]:
+    """What differs between two recipes, in words."""
+    before, now = existing["options"], asked["options"]
+    differences = [
+        f"{name} is {before.get(name)} there and {value} here"
+        for name, value in now.items()
+        if before.get(name) != value
     ]
-    for key, name in names.items():
-        if there[key] != asked[key]:
-            values = f" ({there[key]} there, {asked[key]} here)" if key == "version" else ""
-            found.append(f"the {name} {'differs' if key == 'version' else 'differ'}{values}")
-    return found
+    for name, what in (("model", "weights or settings of the model"), ("data", "contents of the dataset")):
+        if existing["inputs"][name] != asked["inputs"][name]:
+            differences.append(f"the {what} differ")
+    if existing["version"] != asked["version"]:
+        versions = f"({existing['version']} there, {asked['version']} here)"
+        differences.append(f"the version of headatlas differs {versions}")
+    return differences
 
 
 def _report(counts: dict[str, Any], model: Model) -> None:
@@ -145,51 +142,36 @@ def _report(counts: dict[str, Any], model: Model) -> None:
         progress.say(f"{share} of all tokens are unknown to the tokenizer of {model.name}: does it fit these texts?")
 
 
-def _lay_out(atlas: Atlas, model: Model, made: Plan, options: Options) -> None:
+def _create_arrays(result: engine.Result, model: Model, made: Plan, options: Options) -> None:
     r = options.resolution
     names = list(statistics_of(model).names)
     sizes = {"example": made.counts["examples"], "block": made.blocks, "row": made.rows, "layer": len(model.layers)}
     sizes |= {"head": model.heads, "key_head": model.key_heads, "query": r, "key": r}
     sizes |= {"feature": model.width, "stat": len(names)}
-    atlas.create_array("pooled", sizes, made.block, {})
-    atlas.create_array("pooled_mean", sizes, 1, {})
-    atlas.create_array("stats", sizes, made.block, {"stats": names})
+    result.create_array("pooled", sizes, made.block)
+    result.create_array("pooled_mean", sizes, 1)
+    result.create_array("stats", sizes, made.block, {"stats": names})
     for name in NAMES if made.rows else ():
-        atlas.create_array(name, sizes, made.row_block, {})
+        result.create_array(name, sizes, made.row_block)
 
 
-def _work(atlas: Atlas, job: Job, workers: int, scheduler: str | None) -> None:
-    pending = [number for number in range(job.plan.blocks) if not _done(atlas, number)]
+def _collect(result: engine.Result, job: Job, workers: int, scheduler: str | None) -> None:
+    ranges = [job.plan.examples(number) for number in range(job.plan.blocks)]
     threads = torch.get_num_threads()
-    total = sum(len(job.plan.examples(number)) for number in pending)
     try:
-        with (
-            progress.bar("collecting", total, "examples") as advance,
-            closing(parallel.run(Work(job), pending, workers=workers, scheduler=scheduler)) as results,
-        ):
-            for count in results:
-                advance(count)
+        engine.run_blocks(result, CollectBlock(job), ranges, "collecting", workers=workers, scheduler=scheduler)
     finally:
         torch.set_num_threads(threads)
 
 
-def _done(atlas: Atlas, number: int) -> bool:
-    try:
-        return atlas.receipt("collect", receipt_name(number)) is not None
-    except DamagedChunk as error:
-        progress.say(f"{error}: computed anew")
-        return False
-
-
-def _finish(atlas: Atlas, model: Model, made: Plan) -> Atlas:
-    """Tables of layers and heads, and the mark that all is there."""
-    stage = atlas.header["stages"]["collect"]
-    if not stage["done"] or not {"layers", "heads"} <= set(atlas.tables()):
-        atlas.write_table("layers", pa.Table.from_pylist([asdict(layer) for layer in model.layers]))
-        atlas.write_table("heads", _heads(atlas, model, made))
-        stage |= {"done": True, "counts": made.counts, "block": made.block, "stats": list(statistics_of(model).names)}
-        atlas.write_header()
-    return atlas
+def _finish(result: engine.Result, model: Model, made: Plan) -> None:
+    """Write the tables of layers and heads."""
+    files = [
+        result.write_table("layers", pa.Table.from_pylist([asdict(layer) for layer in model.layers])),
+        result.write_table("heads", _heads(result.atlas, model, made)),
+    ]
+    facts = {"counts": made.counts, "block": made.block, "stats": list(statistics_of(model).names)}
+    result.finish(facts, files)
 
 
 def _heads(atlas: Atlas, model: Model, made: Plan) -> pa.Table:

@@ -1,4 +1,4 @@
-"""One piece of work: a block of examples. Runs anywhere, writes its block whole, and leaves a receipt."""
+"""One piece of work: a block of examples, computed anywhere and written as a whole."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from headatlas import models, parallel
-from headatlas.atlas.schema import receipt_name
 from headatlas.atlas.store import Atlas
+from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.errors import ModelError
 from headatlas.models import capture
 from headatlas.models.batch import Batch, image_batch, text_batch
@@ -32,7 +32,7 @@ from headatlas.stages.collect.stat_axis import Statistics, statistics_of
 class Job:
     """Everything a worker needs; a model that lives in this process only cannot travel to others."""
 
-    path: str
+    place: Place
     options: Options
     plan: Plan
     modality: Modality
@@ -61,7 +61,7 @@ def _load(source: str, modality: Modality) -> Model:
 
 
 @dataclass(frozen=True)
-class Work:
+class CollectBlock:
     """The function that is run over the numbers of all blocks; gives the number of examples done."""
 
     job: Job
@@ -69,11 +69,12 @@ class Work:
     def __call__(self, number: int) -> int:
         """Do one block."""
         torch.set_num_threads(1)  # the same bits wherever it runs
-        return collect_block(Atlas.open(self.job.path), self.job.load(), self.job, number)
+        return collect_block(Writer(self.job.place), self.job.load(), self.job, number)
 
 
-def collect_block(atlas: Atlas, model: Model, job: Job, number: int) -> int:
-    """Maps, statistics and sampled vectors of one block of examples, written and vouched for."""
+def collect_block(writer: Writer, model: Model, job: Job, number: int) -> int:
+    """Collect maps, statistics and sampled vectors of one block of examples; gives the number of examples."""
+    atlas = writer.atlas
     statistics = statistics_of(model)
     examples = job.plan.examples(number)
     r = job.options.resolution
@@ -88,10 +89,10 @@ def collect_block(atlas: Atlas, model: Model, job: Job, number: int) -> int:
         places = [one - examples.start for one in numbers]
         pooled[places], stats[places] = watcher.pooled, watcher.stats
         _release_memory()
-    files = atlas.write_blocks("pooled", examples.start, pooled)
-    files += atlas.write_blocks("pooled_mean", number, pooled.mean(0, dtype=np.float32, keepdims=True))
-    files += atlas.write_blocks("stats", examples.start, stats)
-    atlas.write_receipt("collect", receipt_name(number), files + keeper.write(atlas))
+    files = writer.write_blocks("pooled", examples.start, pooled)
+    files += writer.write_blocks("pooled_mean", number, pooled.mean(0, dtype=np.float32, keepdims=True))
+    files += writer.write_blocks("stats", examples.start, stats)
+    writer.write_manifest(block_name(number), files + keeper.write(writer))
     return len(examples)
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from headatlas.atlas import schema
 from headatlas.atlas.store import Atlas
+from headatlas.atlas.writer import Writer
 from headatlas.data import Dataset
 from headatlas.models.encode import Encoded, Tokens
 from headatlas.models.model import Grid
@@ -34,11 +35,11 @@ PATCHES = PLACE | {"text": TEXT, "special": FLAG, "row": INTEGER, "column": INTE
 Row = tuple[dict[str, Any], Encoded | None]
 
 
-class Writer:
+class TableWriter:
     """Writes both tables row group by row group; row numbers and offsets are counted here."""
 
-    def __init__(self, atlas: Atlas, columns: dict[str, Any], grid: Grid | None) -> None:
-        self.atlas, self.grid = atlas, grid
+    def __init__(self, writer: Writer, columns: dict[str, Any], grid: Grid | None) -> None:
+        self.writer, self.grid = writer, grid
         self.example_schema = pa.schema(EXAMPLES | columns)
         self.token_schema = pa.schema(PATCHES if grid else TOKENS)
         self.lengths: list[int] = []
@@ -46,8 +47,8 @@ class Writer:
 
     def __enter__(self) -> Self:
         with ExitStack() as open_files:
-            self._examples = open_files.enter_context(self.atlas.writing_table("examples", self.example_schema))
-            self._tokens = open_files.enter_context(self.atlas.writing_table("tokens", self.token_schema))
+            self._examples = open_files.enter_context(self.writer.writing_table("examples", self.example_schema))
+            self._tokens = open_files.enter_context(self.writer.writing_table("tokens", self.token_schema))
             self._files = open_files.pop_all()
         return self
 

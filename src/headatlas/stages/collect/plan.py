@@ -10,13 +10,20 @@ import numpy as np
 import pyarrow as pa
 
 from headatlas import progress
-from headatlas.atlas import schema
-from headatlas.atlas.store import Atlas
+from headatlas.atlas import engine, schema
 from headatlas.data import Dataset, Example
-from headatlas.errors import DamagedChunk, DataError
+from headatlas.errors import DataError
 from headatlas.models.encode import Overlong, encode
 from headatlas.models.model import Model
-from headatlas.stages.collect.dataset_tables import Row, Writer, batched, clean, column_types, column_value, own_name
+from headatlas.stages.collect.dataset_tables import (
+    Row,
+    TableWriter,
+    batched,
+    clean,
+    column_types,
+    column_value,
+    own_name,
+)
 from headatlas.stages.collect.sampled import row_block, rows_for
 
 BLOCK_BYTES = 16 << 20  # what one block of an array may hold
@@ -55,42 +62,42 @@ class Plan:
         return range(number * self.block, min((number + 1) * self.block, self.counts["examples"]))
 
 
-def plan(atlas: Atlas, model: Model, dataset: Dataset, options: Options) -> Plan:
-    """The plan of this atlas: as it was written, or made now."""
-    try:
-        receipt = atlas.receipt("collect", "plan")
-    except DamagedChunk as error:
-        progress.say(f"{error}: made anew")
-        receipt = None
-    if receipt is not None:
-        return Plan(**receipt["facts"])
-    made = _make(atlas, model, dataset, options)
-    files = [schema.table(name).path(None) for name in ("examples", "tokens", "sampled")]
-    atlas.write_receipt("collect", "plan", files, asdict(made))
+PLAN = "plan"
+
+
+def plan(result: engine.Result, model: Model, dataset: Dataset, options: Options) -> Plan:
+    """The plan of this collection: as it was written, or made now."""
+    if not result.pending([PLAN]):
+        manifest = result.manifest(PLAN)
+        assert manifest is not None  # it is not pending
+        return Plan(**manifest["facts"])
+    made = _make(result, model, dataset, options)
+    files = [schema.TABLES[name].path(result.place.folder) for name in ("examples", "tokens", "sampled")]
+    result.write_manifest(PLAN, files, asdict(made))
     return made
 
 
-def _make(atlas: Atlas, model: Model, dataset: Dataset, options: Options) -> Plan:
+def _make(result: engine.Result, model: Model, dataset: Dataset, options: Options) -> Plan:
     counts: dict[str, Any] = dict.fromkeys(("unknown", "windowed", "windows", "cut", "cut_tokens"), 0)
-    lengths = _write_tables(atlas, model, dataset, options, counts)
+    lengths = _write_tables(result, model, dataset, options, counts)
     counts |= {"examples": len(lengths), "tokens": sum(lengths), "skipped": len(dataset.skipped)}
-    counts["skipped_named"] = [f"{one.id}: {one.reason}" for one in dataset.skipped[:NAMED]]
+    counts["skipped_named"] = [f"{skipped.id}: {skipped.reason}" for skipped in dataset.skipped[:NAMED]]
     sampled = _sample(lengths, options) if model.has_vectors else {}
     rows = row_block(list(sampled.values()))
     starts = np.cumsum([0, *(rows_for(tokens, rows) for tokens in sampled.values())])
     columns = {"example": list(sampled), "offset": starts[:-1], "tokens": list(sampled.values())}
     fields = pa.schema([("example", pa.int64()), ("offset", pa.int64()), ("tokens", pa.int32())])
-    atlas.write_table("sampled", pa.Table.from_pydict(columns, schema=fields))
+    result.write_table("sampled", pa.Table.from_pydict(columns, schema=fields))
     heads = len(model.layers) * model.heads
     return Plan(counts, _block(len(lengths), heads * options.resolution**2 * 2), int(starts[-1]), rows)
 
 
 def _write_tables(
-    atlas: Atlas, model: Model, dataset: Dataset, options: Options, counts: dict[str, Any]
+    result: engine.Result, model: Model, dataset: Dataset, options: Options, counts: dict[str, Any]
 ) -> list[int]:  # fmt: skip
     """Write `examples` and `tokens` as the dataset is read; the number of tokens of each example."""
     columns = column_types(dataset)
-    with Writer(atlas, columns, model.grid) as writer, progress.bar("reading", None, "examples") as advance:
+    with TableWriter(result, columns, model.grid) as writer, progress.bar("reading", None, "examples") as advance:
         for rows in batched(_rows(model, dataset, options, counts, columns), schema.TABLE_ROWS):
             writer.write(rows)
             advance(len(rows))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.writer import Writer
 from headatlas.models.batch import Batch
 from headatlas.models.model import Kind, Layer, Model
 
@@ -67,13 +67,13 @@ class Keeper:
             own.key[*keys, : layer.width] = _rows(key[e, :, :m])
             own.value_norm[keys] = _rows(value[e, :, :m].norm(dim=-1))
 
-    def write(self, atlas: Atlas) -> list[str]:
+    def write(self, writer: Writer) -> list[str]:
         """Write everything kept; the files written."""
         return [
             file
             for one in self.kept.values()
             for name in NAMES
-            for file in atlas.write_blocks(name, one.offset, getattr(one, name))
+            for file in writer.write_blocks(name, one.offset, getattr(one, name))
         ]
 
 

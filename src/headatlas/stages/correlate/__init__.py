@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from headatlas import progress
-from headatlas.atlas import results, schema
+from headatlas.atlas import engine, schema
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.stages.correlate import home, tables
 from headatlas.stages.correlate.contrasts import Statistics, compared
 from headatlas.stages.correlate.counts import Coded, read
-from headatlas.stages.correlate.dataset_columns import chosen
+from headatlas.stages.correlate.dataset_columns import Column, chosen_columns
 from headatlas.stages.correlate.effect import Draws
 from headatlas.stages.correlate.factors import Factor, head_tables, tests
 from headatlas.stages.correlate.locality import locality
@@ -46,21 +46,31 @@ def clusters(
 
     Written are the tables clusters, evidence, cells, associations, exemplars, profiles, related and locality.
     """
-    of = results.needed(atlas, "cluster", of)
+    of = atlas.needed("cluster", of)
     if permutations < 1 or exemplars < 0 or seed < 0:
         raise OptionError("at least 1 permutation is needed, and neither exemplars nor the seed can be negative")
-    found = chosen(atlas.table("examples"), columns)
+    chosen = chosen_columns(atlas.table("examples"), columns)
     options = {"columns": list(columns) if columns is not None else None, "permutations": permutations}
     options |= {"seed": seed, "exemplars": exemplars}
-    if results.begin(atlas, "correlate", of, options, source=("cluster", of)) is not None:
-        return atlas.table("clusters", of)
-    facts = results.facts(atlas, "cluster", of)
+    with engine.result(atlas, "correlate", of, options, inputs={"cluster": of}) as result:
+        if not result.finished:
+            made, facts = _describe(atlas, of, chosen, permutations, seed, exemplars)
+            files = [result.write_table(name, table) for name, table in made.items()]
+            result.finish(facts, files)
+    return atlas.table("clusters", of)
+
+
+def _describe(
+    atlas: Atlas, of: str, columns: list[Column], permutations: int, seed: int, exemplars: int
+) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """The tables of a clustering, and what is worth noting of it."""
+    facts = atlas.facts("cluster", of)
     level = facts.get("level", "maps")
     maps = read(atlas, of)
     draws = Draws(int(maps.group.max()) + 1, DRAWS if maps.group.max() > 0 and level == "maps" else 0, seed)
-    rounds = 1 if level == "heads" else 2 + len(found)
+    rounds = 1 if level == "heads" else 2 + len(columns)
     with progress.bar("correlate", rounds * permutations, "shuffles") as step:
-        factors = tests(maps, found, level=level, permutations=permutations, seed=seed, draws=draws, step=step)
+        factors = tests(maps, columns, level=level, permutations=permutations, seed=seed, draws=draws, step=step)
     statistics = compared(atlas, maps, seed, DRAWS)
     named = _named(maps, statistics)
     near = locality(maps.heads(), maps.layer, permutations, seed, head_tables(maps, draws))
@@ -75,11 +85,7 @@ def clusters(
         "related": tables.related_heads(maps, statistics),
         "locality": tables.neighbors(near),
     }
-    for name, table in made.items():
-        atlas.write_table(name, table, of)
-    files = [schema.table(name).path(of) for name in made]
-    results.finish(atlas, "correlate", of, _facts(maps, named, factors, level, statistics), files)
-    return made["clusters"]
+    return made, _facts(maps, named, factors, level, statistics)
 
 
 def _named(maps: Coded, statistics: Statistics) -> dict[int, Name]:

@@ -36,7 +36,7 @@ def usable(table: pa.Table) -> list[str]:
     return [name for name in table.column_names if name not in BOOKKEEPING]
 
 
-def chosen(table: pa.Table, asked: Sequence[str] | None) -> list[Column]:
+def chosen_columns(table: pa.Table, asked: Sequence[str] | None) -> list[Column]:
     """The columns asked for or, by default, all that have between 2 and 50 values or are numbers."""
     there = usable(table)
     names = list(dict.fromkeys(there if asked is None else asked))

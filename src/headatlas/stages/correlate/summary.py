@@ -6,7 +6,7 @@ import textwrap
 from typing import Any
 
 from headatlas import wording
-from headatlas.atlas import results, schema
+from headatlas.atlas import schema
 from headatlas.atlas.store import Atlas
 
 WIDTH = 100
@@ -21,8 +21,8 @@ def summary(atlas: Atlas, of: str | None = None) -> str:
     """Each cluster with its home and evidence, the largest first, and how far clusters follow heads and data."""
     if of is None and atlas.latest("cluster") in atlas.results("correlate"):
         of = atlas.latest("cluster")  # what `clusters` describes by default
-    of = results.needed(atlas, "correlate", of)
-    thresholds = results.facts(atlas, "correlate", of)["thresholds"]
+    of = atlas.needed("correlate", of)
+    thresholds = atlas.facts("correlate", of)["thresholds"]
     rows: list[Row] = atlas.table("clusters", of).to_pylist()
     real = [row for row in rows if row["cluster"] != schema.NOISE]
     lines = [_title(atlas, of, rows, real)]

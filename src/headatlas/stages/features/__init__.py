@@ -6,19 +6,17 @@ import json
 import os
 import pickle
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import torch
 
-from headatlas import parallel, progress
-from headatlas.atlas import results
-from headatlas.atlas.blocks import block_size
-from headatlas.atlas.schema import receipt_name
+from headatlas.atlas import engine
+from headatlas.atlas.blocks import block_ranges, block_size
 from headatlas.atlas.store import Atlas
-from headatlas.errors import DamagedChunk, OptionError
-from headatlas.stages.features.block import Work, reads
+from headatlas.errors import OptionError
+from headatlas.stages.features.block import EncodeBlock, reads
 from headatlas.stages.features.encoders import NAMES, Choice, Encoder, choose
 from headatlas.stages.features.sample import draw
 
@@ -52,17 +50,15 @@ def image(
     if batch < 1 or sample < 1 or seed < 0 or workers < 0:
         raise OptionError("batch and sample must be at least 1, and neither seed nor workers can be negative")
     atlas = atlas if isinstance(atlas, Atlas) else Atlas.open(atlas)
-    results.needed(atlas, "collect")
+    atlas.needed("collect")
     chosen = choose(encoder, preprocess, sample, seed)
     name = name or chosen.name
-    options = _options(chosen, batch)
-    if results.begin(atlas, "features", name, options) is None:
-        atlas.files.sweep()
-        with _one_thread():
-            made = chosen.make(partial(draw, atlas, count=sample, seed=seed))
-            work = _lay_out(atlas, made, name, batch)
-            _work(atlas, work, workers, scheduler)
-        results.finish(atlas, "features", name, _facts(made))
+    with engine.result(atlas, "features", name, _options(chosen, batch)) as result:
+        if not result.finished:
+            with _one_thread():
+                made = chosen.make(partial(draw, atlas, count=sample, seed=seed))
+                _encode(atlas, result, made, batch, workers, scheduler)
+            result.finish(_facts(made))
     return atlas.array("features", name)
 
 
@@ -90,34 +86,23 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _lay_out(atlas: Atlas, encoder: Encoder, name: str, batch: int) -> Work:
-    """Create the array, in blocks of the same examples as those it is made from."""
+def _encode(
+    atlas: Atlas, result: engine.Result, encoder: Encoder, batch: int, workers: int, scheduler: str | None
+) -> None:
+    """Encode every block of examples; blocks of features hold the same examples as those they are made from."""
     source = atlas.array(reads(encoder)[0])
     block = block_size(source)
     sizes = dict(zip(("example", "layer", "head"), source.shape[:3], strict=True)) | {"feature": encoder.width}
-    atlas.create_array("features", sizes, block, {"encoder": encoder.recipe()}, of=name)
-    return Work(atlas.files.absolute, name, encoder, block, batch)
-
-
-def _work(atlas: Atlas, work: Work, workers: int, scheduler: str | None) -> None:
+    result.create_array("features", sizes, block, {"encoder": encoder.recipe()})
+    work = EncodeBlock(result.place, encoder, block, batch)
     if workers or scheduler is not None:
-        try:
-            pickle.dumps(work)
-        except Exception as error:  # pickle raises what it likes
-            raise OptionError(f"this encoder cannot be sent to workers ({error}). Leave out workers") from error
-    examples = atlas.array("features", work.name).shape[0]
-    pending = [number for number in range(-(-examples // work.block)) if not _done(atlas, work.name, number)]
-    total = sum(min(work.block, examples - number * work.block) for number in pending)
-    with (
-        progress.bar("encoding maps", total, "examples") as advance,
-        closing(parallel.run(work, pending, workers=workers, scheduler=scheduler)) as counts,
-    ):
-        for count in counts:
-            advance(count)
+        _check_pickles(work)
+    ranges = block_ranges(sizes["example"], block)
+    engine.run_blocks(result, work, ranges, "encoding maps", workers=workers, scheduler=scheduler)
 
 
-def _done(atlas: Atlas, name: str, number: int) -> bool:
+def _check_pickles(work: EncodeBlock) -> None:
     try:
-        return atlas.receipt(f"features/{name}", receipt_name(number)) is not None
-    except DamagedChunk:  # `results.begin` has said so
-        return False
+        pickle.dumps(work)
+    except Exception as error:  # pickle raises what it likes
+        raise OptionError(f"this encoder cannot be sent to workers ({error}). Leave out workers") from error

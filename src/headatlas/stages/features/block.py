@@ -1,4 +1,4 @@
-"""One piece of work: the maps of a block of examples become vectors. Written whole, with a receipt."""
+"""One piece of work: the maps of a block of examples become vectors."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from headatlas import parallel
-from headatlas.atlas.schema import receipt_name
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.errors import ModelError
 from headatlas.stages.features.encoders import Encoder
 
@@ -25,24 +24,23 @@ def reads(encoder: Encoder) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Work:
+class EncodeBlock:
     """The function that is run over the numbers of all blocks; gives the number of examples done."""
 
-    path: str
-    name: str
+    place: Place
     encoder: Encoder
     block: int
     batch: int
 
     def __call__(self, number: int) -> int:
-        """Do one block."""
+        """Encode one block."""
         torch.set_num_threads(1)  # the same bits wherever it runs
-        atlas = Atlas.open(self.path)
+        writer = Writer(self.place)
         first = number * self.block
-        found = {name: atlas.read(name, slice(first, first + self.block)) for name in reads(self.encoder)}
-        vectors = encode(self.encoder, found.get("pooled"), found.get("stats"), self.batch, first)
-        files = atlas.write_blocks("features", first, vectors, self.name)
-        atlas.write_receipt(f"features/{self.name}", receipt_name(number), files)
+        rows = slice(first, first + self.block)
+        maps = {name: writer.atlas.read(name, rows) for name in reads(self.encoder)}
+        vectors = encode(self.encoder, maps.get("pooled"), maps.get("stats"), self.batch, first)
+        writer.write_manifest(block_name(number), writer.write_blocks("features", first, vectors))
         return len(vectors)
 
 

@@ -109,7 +109,7 @@ def _read(atlases: Sequence[Atlas], seed: int) -> list[Source]:
 
 def _source(atlas: Atlas, room: int, dice: np.random.Generator) -> Source:
     where = atlas.files.url
-    if not atlas.header["stages"].get("collect", {}).get("done"):
+    if not atlas.results("collect"):
         raise StoreError(f"{where} is not collected to its end. Run its `headatlas collect` again, then train")
     examples, *shape = atlas.array("pooled").shape
     if examples < 2:

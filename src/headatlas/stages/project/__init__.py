@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from headatlas.atlas import results
+from headatlas.atlas import engine
+from headatlas.atlas.blocks import block_size
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.stages.project.methods import Method, Pca, Tsne, Umap
-from headatlas.stages.project.placing import Fitted, Work, fit, place_all
-from headatlas.stages.project.sample import block_of
+from headatlas.stages.project.placing import Fitted, fit, place_all
 from headatlas.stages.project.trust import trust_of_placed, trust_per_point
 
 __all__ = ["METHODS", "pca", "trust_of_placed", "trust_per_point", "tsne", "umap"]
@@ -92,30 +92,25 @@ def _project(
     workers: int,
     scheduler: str | None,
 ) -> Positions:
-    of, name = results.needed(atlas, "features", of), name or kind
+    of, name = atlas.needed("features", of), name or kind
     if sample < 4 or seed < 0:
         raise OptionError("--sample must be at least 4, and --seed cannot be negative")
     recipe = {"method": kind, "sample": sample, "seed": seed, **options}
-    if results.finished(atlas, "project", name, recipe, source=("features", of)) is None:
-        with threadpool_limits(1):  # the same bits whatever the number of cores
-            fitted = fit(atlas, of, method, sample, seed)
-            results.begin(atlas, "project", name, recipe, source=("features", of))
-            atlas.forget(f"project.zarr/{name}")  # what a killed run left
-            files, placed_trust = _place(atlas, of, name, fitted, workers, scheduler)
-            results.finish(atlas, "project", name, _facts(kind, fitted, placed_trust), files)
-    results.prefer(atlas, "project", name)
+    with engine.result(atlas, "project", name, recipe, inputs={"features": of}) as result:
+        if not result.finished:
+            with threadpool_limits(1):  # the same bits whatever the number of cores
+                fitted = fit(atlas, of, method, sample, seed)
+                _create_arrays(atlas, result, of, fitted)
+                placed_trust = place_all(result, of, fitted, workers, scheduler)
+            result.finish(_facts(kind, fitted, placed_trust))
     return atlas.read("position", of=name)
 
 
-def _place(
-    atlas: Atlas, of: str, name: str, fitted: Fitted, workers: int, scheduler: str | None
-) -> tuple[list[str], float | None]:
-    examples, layers, heads, _ = atlas.array("features", of).shape
-    block = block_of(atlas, of)
-    for array in ("position", "trust"):
-        sizes = {"example": examples, "layer": layers, "head": heads, "axis": 2}
-        atlas.create_array(array, sizes, block, {"neighbours": fitted.neighbours}, of=name)
-    return place_all(atlas, Work(atlas.files.absolute, of, name, fitted), block, workers, scheduler)
+def _create_arrays(atlas: Atlas, result: engine.Result, of: str, fitted: Fitted) -> None:
+    array = atlas.array("features", of)
+    sizes = dict(zip(("example", "layer", "head"), array.shape[:3], strict=True)) | {"axis": 2}
+    for name in ("position", "trust"):
+        result.create_array(name, sizes, block_size(array), {"neighbours": fitted.neighbours})
 
 
 def _facts(kind: str, fitted: Fitted, placed_trust: float | None) -> dict[str, Any]:

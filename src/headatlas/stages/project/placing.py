@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
-from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from headatlas import parallel, progress
+from headatlas import parallel
+from headatlas.atlas import engine
+from headatlas.atlas.blocks import block_ranges, block_size
 from headatlas.atlas.store import Atlas
+from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.stages.project.methods import Method, Reduction, enough, reduction
 from headatlas.stages.project.sample import draw, existing, gather
 from headatlas.stages.project.trust import neighbours_for, trust_of_placed, trust_per_point
-
-Done = tuple[int, list[str], float, int]
 
 TOGETHER = 8192  # maps placed by one call: each call of t-SNE lays out its grid anew
 
@@ -48,26 +47,28 @@ def fit(atlas: Atlas, of: str, method: Method, sample: int, seed: int) -> Fitted
 
 
 @dataclass(frozen=True)
-class Work:
-    """The function that is run over ranges of examples; gives their number, the files, and the trust of the placed."""
+class PlaceBlock:
+    """The function that is run over the numbers of all pieces of work; gives the number of examples done."""
 
-    path: str
+    place: Place
     of: str
-    name: str
     fitted: Fitted
+    ranges: tuple[range, ...]
 
-    def __call__(self, examples: range) -> Done:
-        """Do one range."""
+    def __call__(self, number: int) -> int:
+        """Place the maps of some examples, and write their positions and trust."""
         parallel.check()
-        atlas, where = Atlas.open(self.path), slice(examples.start, examples.stop)
-        features = atlas.read("features", where, of=self.of)
+        writer, examples = Writer(self.place), self.ranges[number]
+        features = writer.atlas.read("features", slice(examples.start, examples.stop), of=self.of)
         shape, flat = features.shape[:3], features.reshape(-1, features.shape[-1])
         heads = shape[1] * shape[2]
         with threadpool_limits(1):  # in a process of its own too: the same bits wherever it runs
             position, trust, placed = points(self.fitted, flat, examples.start * heads)
-        files = atlas.write_blocks("position", examples.start, position.reshape(*shape, 2), of=self.name)
-        files += atlas.write_blocks("trust", examples.start, trust.reshape(shape), of=self.name)
-        return len(examples), files, float(trust[placed].sum(dtype=np.float64)), int(placed.sum())
+        files = writer.write_blocks("position", examples.start, position.reshape(*shape, 2))
+        files += writer.write_blocks("trust", examples.start, trust.reshape(shape))
+        facts = {"trust": float(trust[placed].sum(dtype=np.float64)), "placed": int(placed.sum())}
+        writer.write_manifest(block_name(number), files, facts)
+        return len(examples)
 
 
 def points(
@@ -91,31 +92,18 @@ def points(
 
 
 def place_all(
-    atlas: Atlas, work: Work, block: int, workers: int, scheduler: str | None
-) -> tuple[list[str], float | None]:
-    """Place and write every block. Gives the files and the mean trust of the placed points, None if there are none."""
-    examples, layers, heads = atlas.array("features", work.of).shape[:3]
-    step = block * max(1, -(-TOGETHER // (block * layers * heads)))
-    tasks = [range(start, min(start + step, examples)) for start in range(0, examples, step)]
-    files: list[str] = []
-    sums: list[float] = []
-    count = 0
-    elsewhere = bool(workers) or scheduler is not None
-    with (
-        progress.bar("placing", examples, "examples") as advance,
-        closing(
-            parallel.run(work, tasks, workers=workers, scheduler=scheduler)
-            if elsewhere or work.fitted.method.at_once
-            else _one_by_one(work, tasks)
-        ) as results,
-    ):
-        for done, written, trust, placed in results:
-            files += written
-            sums.append(trust)
-            count += placed
-            advance(done)
-    return sorted(files), math.fsum(sums) / count if count else None  # exact: they come in no certain order
-
-
-def _one_by_one(work: Work, tasks: list[range]) -> Generator[Done, None, None]:
-    yield from map(work, tasks)
+    result: engine.Result, of: str, fitted: Fitted, workers: int, scheduler: str | None
+) -> float | None:  # fmt: skip
+    """Place every map; gives the mean trust of the points that were not in the sample, None if there are none."""
+    array = result.atlas.array("features", of)
+    block, maps_per_example = block_size(array), int(array.shape[1] * array.shape[2])
+    step = block * max(1, -(-TOGETHER // (block * maps_per_example)))
+    ranges = tuple(block_ranges(int(array.shape[0]), step))
+    engine.run_blocks(
+        result, PlaceBlock(result.place, of, fitted, ranges), ranges, "placing",
+        threads=None if fitted.method.at_once else 1, workers=workers, scheduler=scheduler,
+    )  # fmt: skip
+    manifests = [result.manifest(block_name(number)) for number in range(len(ranges))]
+    facts = [manifest["facts"] for manifest in manifests if manifest is not None]
+    placed = sum(fact["placed"] for fact in facts)
+    return math.fsum(fact["trust"] for fact in facts) / placed if placed else None

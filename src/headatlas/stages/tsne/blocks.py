@@ -61,7 +61,7 @@ def begin(folder: str | os.PathLike[str], name: str, recipe: Mapping[str, Any]) 
         if other:
             values = "; ".join(f"{key} is {there.get(key)} there and {asked[key]} here" for key in other)
             raise OptionError(f"{files.url} holds another {name}: {values}. Choose another place with -o")
-        files.sweep()
+        files.sweep(name)
     else:
         files.write(f"{name}.json", (json.dumps(asked, indent=1, sort_keys=True) + "\n").encode())
     return Folder(files, name)

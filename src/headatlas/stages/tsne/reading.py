@@ -105,7 +105,7 @@ def read(source: Source, text: Text) -> Reading:
             raise OptionError(f"example {text}: only an atlas has numbered examples. Give the text itself")
         return _read(found, text if isinstance(text, Example) else _example(found, text), {}, 0)
     model = model_of(found)
-    options = found.header["stages"]["collect"]["recipe"]["options"]
+    options = found.options
     keep = {"max_tokens": options.get("max_tokens"), "overlong": options.get("overlong", "truncate")}
     if isinstance(text, int):
         example, window = _of_atlas(found, text)

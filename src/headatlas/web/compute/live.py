@@ -263,7 +263,7 @@ class Live:
         def work(job: Job) -> Example:
             from headatlas.web.compute import forward
 
-            options = view.atlas.header["stages"]["collect"]["recipe"]["options"]
+            options = view.atlas.options
             encoded = forward.read_text(self._load(view.atlas), text or "", pair, options)
             self._tries[key] = encoded
             self._tries.move_to_end(key)

@@ -11,7 +11,6 @@ import webbrowser
 from typing import TYPE_CHECKING, Any
 
 from headatlas import progress
-from headatlas.atlas import results
 from headatlas.errors import OptionError, WorkerError
 from headatlas.web.server.access import LOOPBACK
 
@@ -92,7 +91,7 @@ class Shown:
 def _app(atlas: Atlas, hosts: tuple[str, ...] | None, token: str | None, model: str | Model | None) -> FastAPI:
     from headatlas.web.server.app import create
 
-    results.needed(atlas, "collect")
+    atlas.needed("collect")
     return create(atlas, hosts=hosts, token=token, model=model)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from headatlas import __version__, wording
 from headatlas.atlas import display, schema
 from headatlas.atlas.blocks import read_blocks
+from headatlas.atlas.store import Entry, source_of
 from headatlas.web.api import encoding
 from headatlas.web.api.payloads import (
     AtlasCard,
@@ -47,8 +48,8 @@ def card(view: View) -> AtlasCard:
         full_examples=list(view.full),
         resolution=int(view.atlas.array("pooled").shape[-1]),
         model=_model(header["model"]),
-        data=_data(header),
-        stages=[_stage(view, stage) for stage in schema.STAGES],
+        data=_data(header, view.atlas.collection["counts"]),
+        stages=[_stage(view, name) for name, stage in schema.STAGES.items() if stage.listed],
         statistics=[
             StatisticCard(name=name, plain=wording.statistic(name), unit=wording.unit(name))
             for name in columns.statistics(view)
@@ -84,8 +85,8 @@ def _model(facts: dict[str, Any]) -> ModelCard:
     )
 
 
-def _data(header: dict[str, Any]) -> DataCard:
-    data, counts = header["data"], header["stages"]["collect"]["counts"]
+def _data(header: dict[str, Any], counts: dict[str, Any]) -> DataCard:
+    data = header["data"]
     names = ("examples", "tokens", "windowed", "windows", "cut", "skipped")
     numbers = {name: int(counts.get(name, 0)) for name in names}
     return DataCard(name=called(data["name"]), modality=data["modality"], **numbers)
@@ -102,22 +103,20 @@ def called(name: str) -> str:
 
 
 def _stage(view: View, stage: str) -> StageCard:
-    entries = list(view.atlas.results(stage).values())
-    if stage == "collect":
-        entries = [{"name": "collect", "recipe": view.atlas.header["stages"]["collect"]["recipe"], "facts": {}}]
+    entries = view.atlas.results(stage).values()
     return StageCard(
         stage=stage,
         done=stage in view.atlas.done,
         command=view.command(stage),
-        results=[_result(stage, entry["name"], entry["recipe"], entry["facts"]) for entry in entries],
+        results=[_result(stage, entry) for entry in entries],
     )
 
 
-def _result(stage: str, name: str, recipe: dict[str, Any], facts: dict[str, Any]) -> ResultCard:
-    source = recipe.get("source")
+def _result(stage: str, entry: Entry) -> ResultCard:
+    recipe = entry["recipe"]
     return ResultCard(
-        name=name, line=wording.result_line(stage, facts), source=source[1] if source else None,
-        options=recipe["options"], version=recipe.get("version", ""),
+        name=entry["name"], line=wording.result_line(stage, entry["facts"]), source=source_of(entry, stage),
+        options=recipe["options"], version=recipe["version"],
     )  # fmt: skip
 
 

@@ -134,7 +134,7 @@ def _cluster(one: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterR
 
 def _rows(view: View, table: str, name: str) -> list[Row]:
     """A table of a clustering; none if it is not there yet."""
-    if not view.atlas.files.exists(schema.table(table).path(name)):
+    if not view.atlas.has_table(table, name):
         return []
     found: list[Row] = view.atlas.table(table, name).to_pylist()
     return found

@@ -1,0 +1,345 @@
+"""The engine that runs every stage: begin a result, do what is pending, finish it; or continue after a stop.
+
+    with engine.result(atlas, "features", name, options) as result:
+        if not result.finished:
+            result.create_array("features", sizes, block)
+            engine.run_blocks(result, work, ranges, "encoding maps", workers=workers, scheduler=scheduler)
+            result.finish(facts)
+
+A result is identified by its recipe: options, inputs and version. The same recipe again changes nothing, or continues
+where a run was stopped. Another recipe under the same name makes a new result beside the old one, which takes its place
+when it is finished; only then are the old one, and everything made from it, deleted. So readers see the old result or
+the new one. While a result is written its writer holds a lock on it; other results can be written at the same time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from typing import Any
+
+from headatlas import __version__, parallel, progress
+from headatlas.atlas import lock, schema
+from headatlas.atlas.store import Atlas, Entry, folder_of
+from headatlas.atlas.writer import Place, Writer, block_name, key_of, kinds
+from headatlas.errors import BusyError, DamagedChunk, OptionError, StoreError
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+TABLES = "tables"  # the manifest of what is written when a result is finished
+
+Recipe = dict[str, Any]
+
+
+def recipe(options: Mapping[str, Any], inputs: Mapping[str, Any]) -> Recipe:
+    """Everything that decides the bytes of a result, as it will be read again from atlas.json."""
+    made_by: Recipe = json.loads(json.dumps({"options": dict(options), "inputs": dict(inputs), "version": __version__}))
+    return made_by
+
+
+class Result(Writer):
+    """A result that is being written, or was finished before."""
+
+    def __init__(self, atlas: Atlas, place: Place, *, finished: bool) -> None:
+        super().__init__(place)
+        self.handle = atlas
+        self.finished = finished
+        self._reported: set[str] = set()  # damage that was named before
+
+    def pending(self, tasks: Iterable[str], facts: Mapping[str, Any] | None = None) -> list[str]:
+        """The pieces of work that are not done, or not with these facts; damaged ones are named on stderr."""
+        return [task for task in tasks if not self._is_done(task, dict(facts or {}))]
+
+    def _is_done(self, task: str, facts: dict[str, Any]) -> bool:
+        try:
+            manifest = self.manifest(task)
+        except DamagedChunk as error:
+            self.report(str(error))
+            return False
+        return manifest is not None and facts.items() <= manifest["facts"].items()
+
+    def report(self, damage: str) -> None:
+        """Say once that something is damaged."""
+        if damage not in self._reported:
+            progress.say(f"{damage}: recomputed")
+        self._reported.add(damage)
+
+    def finish(self, facts: Mapping[str, Any], files: Sequence[str] = ()) -> None:
+        """Make the result visible in place of an older one of its name; `files` get checksums."""
+        if files:
+            self.write_manifest(TABLES, files)
+        with self.handle.editing():
+            dropped = _publish(self.handle, self.place, facts)
+        for old, reason in dropped:
+            progress.say(f"{old.stage} {old.name}: {reason}")
+        _collect_garbage(self.handle, locked=self.place)
+        self.finished = True
+
+
+@contextmanager
+def result(
+    atlas: Atlas, stage: str, name: str, options: Mapping[str, Any], *, inputs: Mapping[str, Any] | None = None
+) -> Iterator[Result]:
+    """Begin a result or continue it, locked for other writers until the block ends.
+
+    Parameters
+    ----------
+    atlas
+        The atlas to write to. It sees the new result when it is finished.
+    stage, name
+        What the result is called.
+    options
+        What decides its bytes, as plain JSON.
+    inputs
+        What it is made from: for a stage in `schema.STAGES[stage].inputs` the name of its result (turned into name and
+        key), for anything else a value that identifies it.
+
+    Yields
+    ------
+    The result. If it is `finished`, there is nothing to do.
+    """
+    if not NAME.fullmatch(name):
+        raise OptionError(f"--name {name!r}: use letters, digits, dots, dashes and underscores")
+    atlas.refresh()
+    if stage != schema.COLLECT:
+        atlas.needed(schema.COLLECT)
+    made_by = recipe(options, _resolved(atlas, inputs or {}))
+    place = Place(atlas.files.absolute, stage, name, "" if stage == schema.COLLECT else key_of(made_by))
+    if _is_complete(atlas, place, made_by):
+        _collect_garbage(atlas)
+        _prefer(atlas, place)
+        yield Result(atlas, place, finished=True)
+        return
+    with _locked(atlas, place):
+        atlas.refresh()
+        if _is_complete(atlas, place, made_by):
+            _prefer(atlas, place)
+            yield Result(atlas, place, finished=True)
+            return
+        _collect_garbage(atlas, locked=place)
+        yield from _write(atlas, place, made_by)
+
+
+def _write(atlas: Atlas, place: Place, made_by: Recipe) -> Iterator[Result]:
+    _enter(atlas, place, made_by)
+    _sweep(atlas, place)
+    writing = Result(atlas, place, finished=False)
+    for damage in _damage(writing):
+        writing.report(damage)
+    try:
+        yield writing
+    except BaseException:
+        if place.stage != schema.COLLECT and not writing.manifests():
+            _withdraw(atlas, place)  # nothing is lost by it: a mistake leaves no trace
+        raise
+
+
+def _sweep(atlas: Atlas, place: Place) -> None:
+    """Delete what a killed writer of this result left half written."""
+    for folder in place.folders:
+        atlas.files.sweep(folder)
+    for table in schema.STAGES[place.stage].tables:
+        atlas.files.sweep_partial(table.path(place.folder))
+
+
+@contextmanager
+def _locked(atlas: Atlas, place: Place) -> Iterator[None]:
+    what = f"{place.stage} {place.name}"
+    with ExitStack() as stack:
+        try:
+            previous = stack.enter_context(lock.hold(atlas.files, _lock_name(place)))
+        except BusyError as error:
+            raise BusyError(f"{what} of {error}. Wait for it, or choose another name", error.holder) from None
+        if previous is not None:
+            since = f"process {previous['pid']}, which began at {previous['since']} and died"
+            progress.say(f"{what}: taken over from {since}")
+        yield
+
+
+def _lock_name(place: Place) -> str:
+    return f"{place.stage}.{place.name}"
+
+
+def run_blocks(
+    writing: Result,
+    work: Callable[[int], int],
+    ranges: Sequence[range],
+    title: str,
+    *,
+    facts: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    workers: int = 0,
+    scheduler: str | None = None,
+) -> None:
+    """Run a function over the numbers of all blocks that are pending, with a progress bar.
+
+    The function writes its block and its manifest, and gives the number of examples done. `facts` are those that a
+    finished block must have in its manifest. `threads` limits the threads of this process, where neither `workers` nor
+    a `scheduler` is given.
+    """
+    names = {block_name(number): number for number in range(len(ranges))}
+    numbers = [names[name] for name in writing.pending(names, facts)]
+    if not numbers:
+        return
+    with (
+        progress.bar(title, sum(len(ranges[number]) for number in numbers), "examples") as advance,
+        closing(parallel.run(work, numbers, threads=threads, workers=workers, scheduler=scheduler)) as counts,
+    ):
+        for count in counts:
+            advance(count)
+
+
+# entries of atlas.json
+
+
+def _resolved(atlas: Atlas, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs that are results of stages, as NAME/KEY."""
+    return {
+        name: folder_of(name, atlas.results(name)[value]) if name in schema.STAGES else value
+        for name, value in inputs.items()
+    }
+
+
+def _entry(atlas: Atlas, place: Place) -> Entry | None:
+    entries = atlas.entries(place.stage)
+    return next((entry for entry in entries if (entry["name"], entry["key"]) == (place.name, place.key)), None)
+
+
+def _is_complete(atlas: Atlas, place: Place, made_by: Recipe) -> bool:
+    """Whether this very result is finished and all its files match their checksums."""
+    entry = _entry(atlas, place)
+    return entry is not None and entry["done"] and entry["recipe"] == made_by and not any(_damage(Writer(place)))
+
+
+def _damage(writer: Writer) -> Iterator[str]:
+    """What is wrong with the files of a result."""
+    for task in writer.manifests():
+        try:
+            writer.manifest(task)
+        except DamagedChunk as error:
+            yield str(error)
+
+
+def _enter(atlas: Atlas, place: Place, made_by: Recipe) -> None:
+    """Put an unfinished result into atlas.json."""
+    with atlas.editing() as header:
+        entry = _entry(atlas, place)
+        if entry is None:
+            new = {"name": place.name, "key": place.key, "recipe": made_by, "done": False, "facts": {}}
+            header["results"].setdefault(place.stage, []).append(new)
+        else:
+            entry["done"] = False
+
+
+def _withdraw(atlas: Atlas, place: Place) -> None:
+    """Take an unfinished result out of atlas.json, and delete its files."""
+    with atlas.editing():
+        _remove(atlas, place)
+    _delete(atlas, place)
+
+
+def _publish(atlas: Atlas, place: Place, facts: Mapping[str, Any]) -> list[tuple[Place, str]]:
+    """Mark a result as done and the latest; gives those that it replaces, with the reason."""
+    entry = _entry(atlas, place)
+    if entry is None or not _inputs_exist(atlas, entry):
+        raise StoreError(
+            f"{place.stage} {place.name}: what it was made from was replaced meanwhile. Run the same command again"
+        )
+    older = [other for other in atlas.entries(place.stage) if other["name"] == place.name and other is not entry]
+    dropped = []
+    for other in older:
+        old = Place(place.url, place.stage, place.name, other["key"])
+        dropped.append((old, "replaced, since options differ"))
+        dropped += _dependents(atlas, old)
+    for old, _ in dropped:
+        _remove(atlas, old)
+    entries = atlas.entries(place.stage)
+    entries.remove(entry)
+    entries.append(entry | {"facts": dict(facts), "done": True})
+    return dropped
+
+
+def _inputs_exist(atlas: Atlas, entry: Entry) -> bool:
+    """Whether the results that an entry was made from are still there."""
+    for stage, value in entry["recipe"]["inputs"].items():
+        if stage in schema.STAGES and value not in {folder_of(stage, other) for other in atlas.results(stage).values()}:
+            return False
+    return True
+
+
+def _dependents(atlas: Atlas, source: Place) -> list[tuple[Place, str]]:
+    """Everything that was made from a result, directly or not."""
+    dependents: list[tuple[Place, str]] = []
+    for stage in schema.STAGES:
+        for entry in atlas.entries(stage):
+            if entry["recipe"]["inputs"].get(source.stage) == source.folder:
+                place = Place(source.url, stage, entry["name"], entry["key"])
+                dependents += [(place, f"made from {source.name}, deleted"), *_dependents(atlas, place)]
+    return dependents
+
+
+def _remove(atlas: Atlas, place: Place) -> None:
+    entries = atlas.entries(place.stage)
+    entries[:] = [entry for entry in entries if (entry["name"], entry["key"]) != (place.name, place.key)]
+
+
+def prefer(atlas: Atlas, stage: str, name: str) -> None:
+    """Make a finished result the latest, which is used when none is named."""
+    _prefer(atlas, Place(atlas.files.absolute, stage, name, atlas.results(stage)[name]["key"]))
+
+
+def _prefer(atlas: Atlas, place: Place) -> None:
+    if atlas.latest(place.stage) == place.name:
+        return
+    with atlas.editing():
+        entry = _entry(atlas, place)
+        if entry is not None:
+            entries = atlas.entries(place.stage)
+            entries.remove(entry)
+            entries.append(entry)
+
+
+# files that no entry knows
+
+
+def _collect_garbage(atlas: Atlas, locked: Place | None = None) -> None:
+    """Delete what no entry knows: results that were replaced, and what killed processes left.
+
+    Results of the name that this process has `locked` are deleted at once, unfinished ones of other recipes too; those
+    of other names only where nobody is writing, else by whoever comes next.
+    """
+    mine = None if locked is None else (locked.stage, locked.name)
+    if locked is not None:
+        for entry in [entry for entry in atlas.entries(locked.stage) if entry["name"] == locked.name]:
+            if entry["key"] != locked.key and not entry["done"]:
+                _withdraw(atlas, Place(locked.url, locked.stage, locked.name, entry["key"]))
+    for place in _strangers(atlas):
+        if (place.stage, place.name) == mine:
+            _delete(atlas, place)
+            continue
+        with suppress(BusyError), lock.hold(atlas.files, _lock_name(place)):
+            if _entry(Atlas.open(place.url), place) is None:  # it may have begun since this handle looked
+                _delete(atlas, place)
+
+
+def _strangers(atlas: Atlas) -> list[Place]:
+    """Results on disk that atlas.json does not know."""
+    strangers = {}
+    for stage in schema.STAGES:
+        if stage == schema.COLLECT:
+            continue
+        known = {(entry["name"], entry["key"]) for entry in atlas.entries(stage)}
+        for kind in kinds(stage):
+            for name in atlas.files.names(kind):
+                for key in atlas.files.names(f"{kind}/{name}"):
+                    if NAME.fullmatch(name) and re.fullmatch("[0-9a-f]{8}", key) and (name, key) not in known:
+                        strangers[stage, name, key] = Place(atlas.files.absolute, stage, name, key)
+    return list(strangers.values())
+
+
+def _delete(atlas: Atlas, place: Place) -> None:
+    """Delete the files of a result, and folders that are empty then."""
+    for folder in place.folders:
+        atlas.files.remove(folder)
+        atlas.files.remove_empty(folder.rpartition("/")[0])

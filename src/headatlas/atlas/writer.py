@@ -1,0 +1,177 @@
+"""What a stage writes: the arrays, tables and files of one result, and a manifest for every finished piece of work.
+
+A manifest lists the files of a piece of work with their checksums. A piece counts as done when its manifest is there
+and the files match it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from headatlas.atlas import schema
+from headatlas.atlas.blocks import block_size
+from headatlas.atlas.store import Atlas
+from headatlas.errors import DamagedChunk
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+MANIFESTS = "manifests"
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a result is written: everything that a worker in another process needs to know."""
+
+    url: str
+    stage: str
+    name: str
+    key: str
+
+    @property
+    def folder(self) -> str:
+        """Its folder within the stage."""
+        return "" if self.stage == schema.COLLECT else f"{self.name}/{self.key}"
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders of its arrays, its tables and its manifests, in the order in which they can be deleted."""
+        return [f"{kind}/{self.folder}".rstrip("/") for kind in kinds(self.stage)]
+
+
+def kinds(stage: str) -> list[str]:
+    """The folders of a stage: manifests, arrays, tables and files. Without its manifests a result is unfinished."""
+    return [f"{MANIFESTS}/{stage}", f"{stage}.zarr", stage]
+
+
+def block_name(number: int) -> str:
+    """The name of a block in manifests."""
+    return f"block-{number:06d}"
+
+
+def key_of(recipe: Mapping[str, Any]) -> str:
+    """The key of a result: the same recipe gives the same key.
+
+    >>> key_of({"options": {"k": 3}})
+    '4c3ba2b1'
+    """
+    text = json.dumps(recipe, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+class Writer:
+    """Writes one result. Its `atlas` sees this result though it is unfinished."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self._arrays: dict[str, Any] = {}
+
+    @cached_property
+    def atlas(self) -> Atlas:
+        """A handle that can read what was written so far."""
+        atlas = Atlas.open(self.place.url)
+        atlas.unfinished = {(self.place.stage, self.place.key)}
+        return atlas
+
+    # arrays
+
+    def create_array(
+        self, name: str, sizes: Mapping[str, int], block: int, attributes: Mapping[str, Any] | None = None
+    ) -> None:
+        """Create an array, its first axis cut in blocks; nothing is done if it exists."""
+        from headatlas.atlas import zarr_arrays
+
+        spec, files = schema.ARRAYS[name], self.atlas.files
+        if files.exists(f"{spec.path(self.place.folder)}/zarr.json"):
+            return
+        with files.guard(f"{spec.stage}.zarr"):
+            zarr_arrays.create(files, spec, self.place.folder, sizes, block, attributes or {})
+
+    def write_blocks(self, name: str, start: int, values: NDArray[Any]) -> list[str]:
+        """Write whole blocks of an array from index `start` on; gives the files that hold them, one per block."""
+        spec, files, array = schema.ARRAYS[name], self.atlas.files, self._array(name)
+        size, stop = block_size(array), start + len(values)
+        assert start % size == 0 and (stop % size == 0 or stop == array.shape[0]), "a block is written whole"
+        folder = spec.path(self.place.folder)
+        with files.guard(folder):
+            array[start:stop] = values
+        rest = "/0" * (len(spec.axes) - 1)
+        return [f"{folder}/c/{number}{rest}" for number in range(start // size, -(-stop // size))]
+
+    def _array(self, name: str) -> Any:
+        from headatlas.atlas import zarr_arrays
+
+        if name not in self._arrays:
+            self._arrays[name] = zarr_arrays.open_for_writing(self.atlas.files, schema.ARRAYS[name], self.place.folder)
+        return self._arrays[name]
+
+    # tables and other files
+
+    @contextmanager
+    def writing_table(self, name: str, fields: pa.Schema) -> Iterator[pq.ParquetWriter]:
+        """A writer that takes row groups one by one; the table appears when the block ends without an error."""
+        import pyarrow.parquet as pq
+
+        with (
+            self.atlas.files.writing(schema.TABLES[name].path(self.place.folder)) as file,
+            pq.ParquetWriter(file, fields, compression="zstd") as writer,
+        ):
+            yield writer
+
+    def write_table(self, name: str, table: pa.Table) -> str:
+        """Write or replace a table; gives its file."""
+        with self.writing_table(name, table.schema) as writer:
+            writer.write_table(table)
+        return schema.TABLES[name].path(self.place.folder)
+
+    def write_file(self, name: str, content: bytes) -> str:
+        """Write or replace a file beside the tables; gives its path in the atlas."""
+        path = self.file(name)
+        self.atlas.files.write(path, content)
+        return path
+
+    def file(self, name: str) -> str:
+        """The path of a file beside the tables."""
+        return f"{self.place.stage}/{self.place.folder}/{name}"
+
+    # manifests
+
+    def write_manifest(self, task: str, files: Iterable[str], facts: Mapping[str, Any] | None = None) -> None:
+        """Record that a piece of work is done, with the checksums of its files."""
+        digests = {name: self.atlas.files.digest(name) for name in files}
+        manifest = {"files": digests, "facts": dict(facts or {})}
+        self.atlas.files.write(self._manifest(task), json.dumps(manifest, sort_keys=True).encode())
+
+    def manifest(self, task: str) -> Manifest | None:
+        """The manifest of a piece of work; None if it is not done. Raises DamagedChunk if its files have changed."""
+        name, files = self._manifest(task), self.atlas.files
+        if not files.exists(name):
+            return None
+        try:
+            manifest: Manifest = json.loads(files.read(name))
+            digests = manifest["files"].items()
+        except (ValueError, KeyError, AttributeError):
+            raise DamagedChunk(f"{files.url}/{name} is damaged") from None
+        for file, digest in digests:
+            if files.digest(file) != digest:
+                what = "does not match its checksum" if files.exists(file) else "is missing"
+                raise DamagedChunk(f"{files.url}/{file} {what}")
+        return manifest
+
+    def manifests(self) -> list[str]:
+        """The pieces of work that have a manifest."""
+        names = self.atlas.files.names(self.place.folders[0])
+        return [name.removesuffix(".json") for name in names if name.endswith(".json")]
+
+    def _manifest(self, task: str) -> str:
+        return f"{self.place.folders[0]}/{task}.json"

@@ -1,0 +1,115 @@
+"""The whole pipeline: what `headatlas run` and `headatlas demo` do, usable from Python.
+
+>>> import headatlas as ha
+>>> atlas = ha.pipeline.run("packaged", ha.data.load("sample", limit=4), "memory://all.atlas", permutations=19)
+>>> atlas.done
+['collect', 'features', 'cluster', 'project', 'correlate']
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from headatlas import data as readers
+from headatlas.atlas import engine
+from headatlas.atlas.store import Atlas
+from headatlas.errors import OptionError
+
+if TYPE_CHECKING:
+    from headatlas.data import Dataset, Example
+    from headatlas.models.model import Model
+
+__all__ = ["analyze", "run"]
+
+
+def run(
+    model: Model | str,
+    dataset: Dataset | str | Iterable[str] | Iterable[Example],
+    path: str | os.PathLike[str],
+    *,
+    encoder: str = "attention-ssl",
+    methods: Sequence[str] = ("kmeans",),
+    projection: str = "pca",
+    permutations: int = 999,
+    seed: int = 0,
+    workers: int = 0,
+    scheduler: str | None = None,
+) -> Atlas:
+    """Collect a dataset with a model, then run every stage on the atlas; or continue where a run was stopped.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.pipeline.run("packaged", ["The cat sat.", "It slept, then it ate."], "memory://cats.atlas")
+    >>> atlas.latest("cluster")
+    'kmeans'
+
+    Parameters
+    ----------
+    model, dataset, path
+        As `collect.maps` takes them.
+    encoder
+        As `features.image` takes it.
+    methods
+        Names of clustering methods; the first becomes the latest result, which is used when none is named.
+    projection
+        Name of a projection.
+    permutations
+        As `correlate.clusters` takes them.
+    seed
+        Random seed of every stage.
+    workers, scheduler
+        Local processes, or the address of a Dask scheduler, for the stages that can use them.
+
+    Returns
+    -------
+    Atlas
+        The atlas with a finished result of every stage.
+    """
+    from headatlas.stages import collect
+
+    check(encoder, methods, projection, seed)  # a wrong name is reported now, not after hours of collecting
+    texts = readers.load(dataset) if not isinstance(dataset, readers.Dataset) else dataset
+    atlas = collect.maps(model, texts, path, seed=seed, workers=workers, scheduler=scheduler)
+    analyze(
+        atlas, encoder=encoder, methods=methods, projection=projection, permutations=permutations, seed=seed,
+        workers=workers, scheduler=scheduler,
+    )  # fmt: skip
+    return atlas
+
+
+def check(encoder: str, methods: Sequence[str], projection: str, seed: int) -> None:
+    """Raise OptionError for a name that no stage knows."""
+    from headatlas.stages import cluster, project
+    from headatlas.stages.features.encoders import choose
+
+    for method in methods:
+        if method not in cluster.METHODS:
+            raise OptionError(f"--method {method}: choose {', '.join(cluster.METHODS)}")
+    if projection not in project.METHODS:
+        raise OptionError(f"--projection {projection}: choose {', '.join(project.METHODS)}")
+    choose(encoder, "default", 1, seed)
+
+
+def analyze(
+    atlas: Atlas,
+    *,
+    encoder: str = "attention-ssl",
+    methods: Sequence[str] = ("kmeans",),
+    projection: str = "pca",
+    permutations: int = 999,
+    seed: int = 0,
+    workers: int = 0,
+    scheduler: str | None = None,
+) -> None:
+    """Run every stage after `collect` on an atlas; parameters are those of `run`."""
+    from headatlas.stages import cluster, correlate, features, project
+
+    features.image(atlas, encoder, seed=seed, workers=workers, scheduler=scheduler)
+    of = atlas.needed("features")
+    for method in reversed(methods):
+        cluster.METHODS[method](atlas, of=of, seed=seed, workers=workers, scheduler=scheduler)
+        correlate.clusters(atlas, of=method, permutations=permutations, seed=seed)
+    project.METHODS[projection](atlas, of=of, seed=seed, workers=workers, scheduler=scheduler)
+    for stage in ("cluster", "correlate"):  # both may have existed before the others
+        engine.prefer(atlas, stage, methods[0])
