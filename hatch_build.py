@@ -44,7 +44,7 @@ def build(root: Path) -> bool:
     frontend, static = root / "frontend", root / "src" / "headatlas" / "web" / "static"
     if not (frontend / "package.json").is_file():
         raise RuntimeError(f"{frontend} is not there, so the page cannot be built. {WAYS}")
-    write_schema(root, frontend / "openapi.json")
+    write_schema(root, frontend)
     stamp, wanted = frontend / "node_modules" / STAMPS[1], digest(frontend)
     if text(stamp) == wanted and (static / "index.html").is_file():
         say("the page is up to date")
@@ -57,8 +57,8 @@ def build(root: Path) -> bool:
     return True
 
 
-def write_schema(root: Path, target: Path) -> None:
-    """The shape of every answer, from the Python source.
+def write_schema(root: Path, frontend: Path) -> None:
+    """The shape of every answer, and what is declared for the page too, from the Python source.
 
     The source is put first by the program itself: pip takes folders of an earlier editable install out of PYTHONPATH.
     """
@@ -66,17 +66,19 @@ def write_schema(root: Path, target: Path) -> None:
         [
             "import sys",
             "sys.path.insert(0, sys.argv[1])",
-            "from headatlas.web.api import openapi",
+            "from headatlas.web.api import openapi, typescript",
             "openapi.main(sys.argv[2])",
+            "typescript.main(sys.argv[3])",
         ]
     )
-    done = subprocess.run([sys.executable, "-c", program, str(root / "src"), str(target)], cwd=root)
+    arguments = [root / "src", frontend / "openapi.json", frontend / "src" / "generated"]
+    done = subprocess.run([sys.executable, "-c", program, *map(str, arguments)], cwd=root)
     if done.returncode:
         raise RuntimeError("the schema of the answers could not be written: see above")
 
 
 def digest(frontend: Path) -> str:
-    """A digest of everything the page is made from; the schema is among it."""
+    """A digest of everything the page is made from; the schema and the generated declarations are among it."""
     found = hashlib.sha256()
     for file in sorted(frontend.rglob("*")):
         path = file.relative_to(frontend)

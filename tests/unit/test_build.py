@@ -164,3 +164,24 @@ def test_a_failed_build_tells_what_to_do(tree):
     done = python("-m", "hatchling", "build", "-t", "wheel", cwd=tree)
     assert done.returncode != 0 and "`npm run build` failed" in done.stderr
     assert "HEADATLAS_SKIP_FRONTEND=1" in done.stderr and "NPM_CONFIG_REGISTRY" in done.stderr
+
+
+def test_declarations_are_written_for_the_page_and_rebuild_it(tree):
+    def build():
+        done = python("-m", "hatchling", "build", cwd=tree)
+        assert done.returncode == 0, done.stderr
+        return (tree / "frontend" / "src" / "generated" / "statistics.ts").read_text()
+
+    assert '"label": "attention to the previous token"' in build() and built(tree) == 1
+    with tarfile.open(next((tree / "dist").glob("*.tar.gz"))) as file:
+        assert not any("generated" in name for name in file.getnames())
+    source = tree / "src" / "headatlas" / "statistics.py"
+    source.write_text(source.read_text().replace("attention to the previous token", "attention one token back"))
+    assert '"label": "attention one token back"' in build() and built(tree) == 2
+
+
+def test_declarations_are_written_without_libraries(tmp_path):
+    blocked = f"import sys\nfor name in {(*FOREIGN, 'fastapi', 'pydantic')!r}: sys.modules[name] = None\n"
+    done = python("-c", f"{blocked}from headatlas.web.api import typescript\ntypescript.main('out')", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "statistics.ts").exists()

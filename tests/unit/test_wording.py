@@ -70,10 +70,12 @@ def test_heads_fill_the_lines_there_are():
 def test_all_reasons_of_a_name():
     why = wording.Reason(statistic="previous", mean=0.8, rest=0.03, delta=1.0, low=0.99, high=1.0)
     other = why | {"statistic": "largest"}
-    text = wording.reasons([why, other], True, 24)
+    text = wording.reasons([("attention to the previous token", why), ("largest weight", other)], True, 24)
     assert text.startswith("attention to the previous token is 0.80, in other maps 0.030 (delta 1.00 [0.99, 1.00]); l")
     assert wording.reasons([], False, 0) == "no other maps to compare with"
-    assert wording.reasons([why], False, 24).startswith("no phrase fits; the most telling of 24 statistics: attention")
+    assert wording.reasons([("attention", why)], False, 24).startswith(
+        "no phrase fits; the most telling of 24 statistics: attention"
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import headatlas as ha
-from headatlas import cluster, wording
+from headatlas import cluster
 from headatlas.atlas import schema
+from headatlas.statistics import statistic
 from headatlas.web.api.payloads import AtlasCard
 from support import served
 from support.served import EXAMPLES, GONE, HEADS, LAYERS, NASTY, attention, error, words
@@ -141,7 +142,7 @@ def test_clusters_are_the_tables(client, atlas):
         ):  # fmt: skip
             assert one[field] == row[field], field
         assert one["share"] == pytest.approx(row["share"])
-        assert one["reasons"] == [why | {"plain": wording.statistic(why["statistic"])} for why in row["reasons"]]
+        assert one["reasons"] == [why | {"plain": statistic(why["statistic"]).label} for why in row["reasons"]]
     exemplars = atlas.table("exemplars", "kmeans").to_pylist()
     for one in found["clusters"]:
         for kind in ("typical", "unlike"):

@@ -16,7 +16,8 @@ from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.numeric.quantiles import Axis, axis
 from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, colour, legend_height, turn
-from headatlas.wording import count, faithful, many, method_name, percent, ratio, statistic, unit
+from headatlas.statistics import statistic
+from headatlas.wording import count, faithful, many, method_name, percent, ratio
 
 MOST = 200_000  # points drawn
 DOUBT = 0.8  # points of less trust are faded
@@ -171,9 +172,9 @@ def _colouring(
     if by == "head":
         return Colouring("head", head.astype(float), unit="number in its layer")
     if by.removeprefix("stat:") in statistics:
-        place = statistics.index(by.removeprefix("stat:"))
-        by = by.removeprefix("stat:")
-        return Colouring(statistic(by), atlas.read("stats", (..., place)).reshape(-1)[shown], unit=unit(by))
+        declared = statistic(by.removeprefix("stat:"))
+        values = atlas.read("stats", (..., statistics.index(declared.name))).reshape(-1)
+        return Colouring(declared.label, values[shown], unit=declared.unit)
     if by == "n_tokens":
         lengths = atlas.table("examples", columns=[by])[by].to_numpy()
         return Colouring("length", lengths[example].astype(float), unit="tokens")

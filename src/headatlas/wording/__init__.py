@@ -39,7 +39,6 @@ from headatlas.wording.numbers import (
     signed,
 )
 from headatlas.wording.results import faithful, method_name, result_line
-from headatlas.wording.statistics import statistic, unit
 
 __all__ = [
     "MIXED",
@@ -80,8 +79,6 @@ __all__ = [
     "result_line",
     "signed",
     "stability_word",
-    "statistic",
-    "unit",
     "untested",
     "whose",
 ]

@@ -7,7 +7,6 @@ from typing import TypedDict
 
 from headatlas.wording.heads import layers
 from headatlas.wording.numbers import amount, count, interval, listing, many, p_value, percent, ratio
-from headatlas.wording.statistics import statistic
 from headatlas.wording.thresholds import FAIR, STABLE
 
 NOISE = "noise"
@@ -87,7 +86,7 @@ def cluster_size(cluster: int, maps: int, share: float, stability: float | None)
     return f"{size}, {word}" + ("" if stability is None or stability != stability else f" ({ratio(stability)})")
 
 
-def reason(statistic_in_words: str, one: Reason) -> str:
+def reason(statistic: str, one: Reason) -> str:
     """Why a cluster is called so, one statistic.
 
     >>> why = Reason(statistic="previous", mean=0.8, rest=0.031, delta=1.0, low=0.99, high=1.0)
@@ -95,7 +94,7 @@ def reason(statistic_in_words: str, one: Reason) -> str:
     'attention to the previous token is 0.80, in other maps 0.031 (delta 1.00 [0.99, 1.00])'
     """
     delta = interval(one["delta"], one["low"], one["high"])
-    return f"{statistic_in_words} is {amount(one['mean'])}, in other maps {amount(one['rest'])} (delta {delta})"
+    return f"{statistic} is {amount(one['mean'])}, in other maps {amount(one['rest'])} (delta {delta})"
 
 
 def not_named(statistics: int) -> str:
@@ -107,15 +106,15 @@ def not_named(statistics: int) -> str:
     return f"no phrase fits; the most telling of {many(statistics, 'statistic')}" if statistics else NO_COMPARISON
 
 
-def reasons(found: Sequence[Reason], named: bool, statistics: int) -> str:
-    """All reasons of a name, in one text.
+def reasons(found: Sequence[tuple[str, Reason]], named: bool, statistics: int) -> str:
+    """All reasons of a name, each with its statistic in words, in one text.
 
     >>> why = Reason(statistic="self", mean=0.03, rest=0.02, delta=0.2, low=None, high=None)
-    >>> reasons([why], False, 24)
+    >>> reasons([("attention to the token itself", why)], False, 24)
     'no phrase fits; the most telling of 24 statistics: attention to the token itself is 0.030, in other maps 0.020 \
 (delta 0.20)'
     """
-    text = "; ".join(reason(statistic(one["statistic"]), one) for one in found)
+    text = "; ".join(reason(words, one) for words, one in found)
     return text if named else ": ".join(filter(None, [not_named(statistics), text]))
 
 

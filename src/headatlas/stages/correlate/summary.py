@@ -8,6 +8,7 @@ from typing import Any
 from headatlas import wording
 from headatlas.atlas import schema
 from headatlas.atlas.store import Atlas
+from headatlas.statistics import statistic
 
 WIDTH = 100
 INDENT = 5
@@ -69,7 +70,8 @@ def _cluster(row: Row, thresholds: dict[str, float]) -> list[str]:
     heads = wording.whose(row["heads"], thresholds["mostly"], 5, shares=True)
     lines = _wrap(f"{row['cluster']:>3}  {row['name']}: {size}", "", " " * INDENT)
     lines += _entry("where", f"{wording.layers(row['layers'])}; {heads}")
-    lines += _entry("evidence", wording.reasons(row["reasons"], row["named"], row["statistics"]))
+    reasons = [(statistic(reason["statistic"]).label, reason) for reason in row["reasons"]]
+    lines += _entry("evidence", wording.reasons(reasons, row["named"], row["statistics"]))
     return lines + (_entry("goes with", wording.association(row["association"])) if row["association"] else [])
 
 

@@ -13,6 +13,7 @@ from headatlas import __version__, wording
 from headatlas.atlas import display, schema
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Entry, source_of
+from headatlas.statistics import statistic
 from headatlas.web.api import encoding
 from headatlas.web.api.payloads import (
     AtlasCard,
@@ -51,8 +52,8 @@ def card(view: View) -> AtlasCard:
         data=_data(header, view.atlas.collection["counts"]),
         stages=[_stage(view, name) for name, stage in schema.STAGES.items() if stage.listed],
         statistics=[
-            StatisticCard(name=name, plain=wording.statistic(name), unit=wording.unit(name))
-            for name in columns.statistics(view)
+            StatisticCard(name=declared.name, plain=declared.label, unit=declared.unit)
+            for declared in map(statistic, columns.statistics(view))
         ],
         columns=[one.card for one in columns.catalogue(view).values()],
         projections=columns.projections(view),

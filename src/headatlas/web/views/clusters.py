@@ -9,6 +9,7 @@ import numpy as np
 
 from headatlas import wording
 from headatlas.atlas import schema, summaries
+from headatlas.statistics import statistic
 from headatlas.web.api import encoding
 from headatlas.web.api.errors import Problem
 from headatlas.web.api.payloads_clusters import (
@@ -123,7 +124,7 @@ def _cluster(one: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterR
         mostly=row.get("mostly"),
         head_entropy=known(row.get("head_entropy")),
         examples=row.get("examples"),
-        reasons=[Reason(**reason, plain=wording.statistic(reason["statistic"])) for reason in row.get("reasons", [])],
+        reasons=[Reason(**reason, plain=statistic(reason["statistic"]).label) for reason in row.get("reasons", [])],
         named=row.get("named", False),
         statistics=row.get("statistics", 0),
         association=GoesWith(**association) if association else None,
@@ -197,7 +198,7 @@ def _evidence(rows: Iterable[Row]) -> list[Evidence]:
     found = []
     for row in rows:
         name = row["statistic"]
-        said = {"plain": wording.statistic(name), "unit": wording.unit(name)}
+        said = {"plain": statistic(name).label, "unit": statistic(name).unit}
         found.append(Evidence(**_known(row | said, Evidence)))
     return sorted(found, key=lambda one: -abs(one.delta or 0))
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from headatlas import wording
 from headatlas.atlas.blocks import read_blocks
+from headatlas.statistics import statistic
 from headatlas.web.api import encoding
 from headatlas.web.api.errors import Problem
 from headatlas.web.api.payloads import ColumnCard, Frame, ProjectionCard
@@ -111,7 +112,7 @@ def _statistics(view: View) -> list[Column]:
     for place, (name, slug) in enumerate(slugs(statistics(view)).items()):
         ends = (known(lows[place]), known(highs[place]))
         path = f"api/columns/stat.{slug}.bin"
-        card = _amount(f"stat.{name}", wording.statistic(name), "statistics", path, *ends, wording.unit(name))
+        card = _amount(f"stat.{name}", statistic(name).label, "statistics", path, *ends, statistic(name).unit)
         found.append(Column(card, _statistic(place, *ends)))
     return found
 
