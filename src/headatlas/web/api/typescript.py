@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.statistics import MASS, SINKS, SPECIAL, STATISTICS, Naming, Statistic, special
+from headatlas.wording.thresholds import WORDS
 
 STATISTICS_TYPES = """\
 export interface Naming {
@@ -52,6 +53,12 @@ def statistics_ts() -> str:
     )
 
 
+def thresholds_ts() -> str:
+    """The values from which on the page uses a word."""
+    lines = [f"export const {name} = {_json(value)};" for name, value in WORDS.items()]
+    return "\n".join(["// Written by the build from src/headatlas/wording/thresholds.py.", *lines, ""])
+
+
 def _statistic(entry: Statistic) -> dict[str, Any]:
     fields = {name: getattr(entry, name) for name in ("name", "label", "unit", "group", "about", "parts")}
     return fields | {"high": _naming(entry.high), "low": _naming(entry.low)}
@@ -67,7 +74,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-FILES = {"statistics.ts": statistics_ts}
+FILES = {"statistics.ts": statistics_ts, "thresholds.ts": thresholds_ts}
 
 
 def main(folder: str) -> None:
