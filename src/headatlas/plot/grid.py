@@ -120,7 +120,7 @@ def _amounts(atlas: Atlas, by: str, of: str | None, dark: bool) -> Figure:
     layers, across = values.shape
     cell = cell_size(layers, across)
     ends = [_end(values, np.nanmax(values)), _end(values, np.nanmin(values))]
-    title = f"{wording.capital(name)} is largest in {ends[0]} and smallest in {ends[1]}"
+    title = f"{wording.capitalize(name)} is largest in {ends[0]} and smallest in {ends[1]}"
     page = Page(LABELS + across * cell + 0.4 + LEGEND - 0.8, LABELS + max(layers * cell, 1.0), title, where, dark)
     axes = _frame(page, layers, across, cell)
     norm, scale = Normalize(np.nanmin(values), np.nanmax(values)), page.look.amounts

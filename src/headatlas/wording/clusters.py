@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from headatlas.wording.heads import layers
-from headatlas.wording.numbers import amount, count, interval, listing, many, p_value, percent, ratio
+from headatlas.wording.numbers import amount, count, interval, join_list, many, p_equation, percent, ratio
 from headatlas.wording.thresholds import FAIR, STABLE
 
 NOISE = "noise"
@@ -125,7 +125,7 @@ def association(one: Association) -> str:
     'kind = question: 1.8 times as many maps as expected (q < 0.001)'
     """
     times = f"{amount(one['ratio'])} times as many maps as expected"
-    return f"{one['column']} = {one['value']}: {times} ({p_value(one['q'], 'q')})"
+    return f"{one['column']} = {one['value']}: {times} ({p_equation(one['q'], 'q')})"
 
 
 def noise_line(maps: int, share: float) -> str:
@@ -179,7 +179,7 @@ def factor_line(
     >>> factor_line(0.88, 0.85, 0.9, 0.67, 0.001, 0.05), factor_line(0.02, None, None, 0.0, 0.4, 0.05)
     ('V 0.88 [0.85, 0.90], AMI 0.67, p = 0.001', 'V 0.02, AMI 0.00, p = 0.40: no more than chance')
     """
-    text = f"V {interval(v, low, high)}, AMI {ratio(ami)}, {p_value(p)}"
+    text = f"V {interval(v, low, high)}, AMI {ratio(ami)}, {p_equation(p)}"
     return text if p is not None and p < significant else f"{text}: no more than chance"
 
 
@@ -229,7 +229,7 @@ def locality_line(
     same = neighbors == "same layer"
     others, pairs = ("any two heads", "all pairs") if same else ("layers in any other order", "any two layers")
     alike = "more alike than" if p < significant else "no more alike than"
-    return f"{alike} {others}: similarity {ratio(similarity)}, {pairs} {ratio(all_pairs)}, {p_value(p)}"
+    return f"{alike} {others}: similarity {ratio(similarity)}, {pairs} {ratio(all_pairs)}, {p_equation(p)}"
 
 
 def named_clusters(names: Sequence[str], most: int = 3) -> str:
@@ -242,4 +242,4 @@ def named_clusters(names: Sequence[str], most: int = 3) -> str:
         return "no clusters: all maps are noise"
     rest = len(names) - most
     shown = [*names[:most], f"{rest} more"] if rest > 0 else [*names]
-    return f"{many(len(names), 'cluster')}: {listing(shown)}"
+    return f"{many(len(names), 'cluster')}: {join_list(shown)}"

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from headatlas.wording.numbers import listing, many, percent
+from headatlas.wording.numbers import join_list, many, percent
 
 NOWHERE = "no particular layer"
 
@@ -70,7 +70,7 @@ def head_list(heads: Sequence[HeadShare], most: int = 5, *, shares: bool = True)
     ('L0·H0 (99%), L0·H1 (99%), and 2 more', 'L0·H0', '')
     """
     names, rest = _parts(heads, most, shares)
-    return listing([*names, f"{rest} more"] if rest else names)
+    return join_list([*names, f"{rest} more"] if rest else names)
 
 
 def head_lines(heads: Sequence[HeadShare], lines: int, width: int) -> list[str]:
@@ -100,5 +100,5 @@ def whose(heads: Sequence[HeadShare], mostly: float, most: int = 3, *, shares: b
     if not heads:
         return "in no particular head"
     names, rest = _parts(heads, most, shares)
-    text = listing([*names, many(rest, "more head")] if rest else names)
+    text = join_list([*names, many(rest, "more head")] if rest else names)
     return f"the main pattern of {text}" if heads[0]["share"] >= mostly else f"more frequent than expected in {text}"

@@ -1,6 +1,6 @@
 """Numbers for people, by one set of rules; the page has the same in frontend/src/lib/wording/numbers.ts.
 
->>> amount(0.0314), percent(0.934), ratio(0.885), probability(0.0131), many(1204, "map")
+>>> amount(0.0314), percent(0.934), ratio(0.885), p_value(0.0131), many(1204, "map")
 ('0.031', '93%', '0.89', '0.013', '1,204 maps')
 
 - Nothing looks like 0 or 1 that is not: such values are written with `<` or `>`.
@@ -15,13 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from typing import TypeGuard
 
 UNKNOWN = "–"
 MINUS = "−"
 HUGE = 1e15  # from here on digits would say more than a number knows
 
 
-def _known(value: float | None) -> bool:
+def _known(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
 
 
@@ -30,8 +31,8 @@ def _fixed(value: float, digits: int) -> str:
     if abs(value) >= HUGE:
         return _scientific(value)
     step = Decimal(1).scaleb(-digits)
-    text = f"{Decimal(float(value)).quantize(step, ROUND_HALF_UP):,}"
-    return text.replace("-", MINUS)
+    text = f"{Decimal(abs(float(value))).quantize(step, ROUND_HALF_UP):,}"
+    return f"{MINUS}{text}" if value < 0 else text
 
 
 def _scientific(value: float) -> str:
@@ -44,9 +45,13 @@ def _scientific(value: float) -> str:
     return f"{MINUS if value < 0 else ''}{digits}e{power}"
 
 
-def _bound(value: float, sign: str, limit: str) -> str:
-    """`<0.001`, or `>−0.001` for a negative value."""
-    return f"{sign}{limit}" if value > 0 else f"{'<' if sign == '>' else '>'}{MINUS}{limit}"
+def _near(value: float, tiny: float, least: str, most: str) -> str:
+    """`<0.001` for a value that would look like 0, `>0.99` for one that would look like 1; else nothing."""
+    if 0 < abs(value) < tiny:
+        return f"<{least}" if value > 0 else f">{MINUS}{least}"
+    if 0.995 <= abs(value) < 1:
+        return f">{most}" if value > 0 else f"<{MINUS}{most}"
+    return ""
 
 
 def count(value: int) -> str:
@@ -73,13 +78,9 @@ def percent(share: float | None) -> str:
     >>> percent(0.934), percent(0.9996), percent(0.00021), percent(1)
     ('93%', '>99%', '<1%', '100%')
     """
-    if share is None or not _known(share):
+    if not _known(share):
         return UNKNOWN
-    if 0 < abs(share) < 0.005:
-        return _bound(share, "<", "1%")
-    if 0.995 <= abs(share) < 1:
-        return _bound(share, ">", "99%")
-    return f"{_fixed(100 * share, 0)}%" if share else "0%"
+    return _near(share, 0.005, "1%", "99%") or f"{_fixed(100 * share, 0)}%"
 
 
 def amount(value: float | None) -> str:
@@ -88,17 +89,11 @@ def amount(value: float | None) -> str:
     >>> amount(0.934), amount(-39.87), amount(0.0031), amount(0.9996), amount(1234.5), amount(2), amount(1)
     ('0.93', '−40', '0.0031', '>0.99', '1,235', '2.0', '1')
     """
-    if value is None or not _known(value):
+    if not _known(value):
         return UNKNOWN
     size = abs(value)
-    if size in (0, 1):
-        return _fixed(value, 0) if value else "0"
-    if size < 0.001:
-        return _bound(value, "<", "0.001")
-    if 0.995 <= size < 1:
-        return _bound(value, ">", "0.99")
-    limits = (9.95, 0.995, 0.0995, 0.00995)
-    return _fixed(value, sum(1 for limit in limits if size < limit))
+    digits = 0 if size in (0, 1) else sum(1 for limit in (9.95, 0.995, 0.0995, 0.00995) if size < limit)
+    return _near(value, 0.001, "0.001", "0.99") or _fixed(value, digits)
 
 
 def ratio(value: float | None) -> str:
@@ -107,13 +102,7 @@ def ratio(value: float | None) -> str:
     >>> ratio(0.885), ratio(0.998), ratio(1.0), ratio(0.002), ratio(-0.05)
     ('0.89', '>0.99', '1.00', '<0.01', '−0.05')
     """
-    if value is None or not _known(value):
-        return UNKNOWN
-    if 0 < abs(value) < 0.005:
-        return _bound(value, "<", "0.01")
-    if 0.995 <= abs(value) < 1:
-        return _bound(value, ">", "0.99")
-    return _fixed(value, 2) if value else "0.00"
+    return (_near(value, 0.005, "0.01", "0.99") or _fixed(value, 2)) if _known(value) else UNKNOWN
 
 
 def signed(value: float | None) -> str:
@@ -122,32 +111,33 @@ def signed(value: float | None) -> str:
     >>> signed(2.31), signed(-0.5), signed(0)
     ('+2.3', '−0.50', '0')
     """
-    return f"+{amount(value)}" if value is not None and value > 0 and _known(value) else amount(value)
+    plus = _known(value) and value > 0 and not _near(value, 0.001, "0.001", "0.99")
+    return f"+{amount(value)}" if plus else amount(value)
 
 
-def probability(p: float | None) -> str:
+def p_value(p: float | None) -> str:
     """A p-value: two decimals, three below 0.1; never 0, and 1 only if it is.
 
-    >>> probability(0.17), probability(0.0131), probability(0.0002), probability(1)
+    >>> p_value(0.17), p_value(0.0131), p_value(0.0002), p_value(1)
     ('0.17', '0.013', '<0.001', '1')
     """
-    if p is None or not _known(p):
-        return UNKNOWN
     sign, text = _probability(p)
     return text if sign == "=" else f"{sign}{text}"
 
 
-def p_value(p: float | None, symbol: str = "p") -> str:
+def p_equation(p: float | None, symbol: str = "p") -> str:
     """A p-value in a sentence.
 
-    >>> p_value(0.0131), p_value(0.0002, "q")
+    >>> p_equation(0.0131), p_equation(0.0002, "q")
     ('p = 0.013', 'q < 0.001')
     """
-    sign, text = ("=", UNKNOWN) if p is None or not _known(p) else _probability(p)
+    sign, text = _probability(p)
     return f"{symbol} {sign} {text}"
 
 
-def _probability(p: float) -> tuple[str, str]:
+def _probability(p: float | None) -> tuple[str, str]:
+    if not _known(p):
+        return "=", UNKNOWN
     if p < 0.001:
         return "<", "0.001"
     if 0.995 <= p < 1:
@@ -163,15 +153,13 @@ def interval(
     >>> interval(0.93, 0.9, 0.954), interval(12, None, None, amount)
     ('0.93 [0.90, 0.95]', '12')
     """
-    if low is None or high is None or not (_known(low) and _known(high)):
-        return form(value)
-    return f"{form(value)} [{form(low)}, {form(high)}]"
+    return f"{form(value)} [{form(low)}, {form(high)}]" if _known(low) and _known(high) else form(value)
 
 
-def listing(parts: Sequence[str]) -> str:
+def join_list(parts: Sequence[str]) -> str:
     """A list as a sentence has it.
 
-    >>> listing(["L0·H1"]), listing(["L0·H1", "L0·H2"]), listing(["L0·H1", "L0·H2", "3 more"])
+    >>> join_list(["L0·H1"]), join_list(["L0·H1", "L0·H2"]), join_list(["L0·H1", "L0·H2", "3 more"])
     ('L0·H1', 'L0·H1 and L0·H2', 'L0·H1, L0·H2, and 3 more')
     """
     if len(parts) < 3:
@@ -179,10 +167,10 @@ def listing(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
-def capital(text: str) -> str:
+def capitalize(text: str) -> str:
     """A text as a sentence begins.
 
-    >>> capital("previous token"), capital("")
+    >>> capitalize("previous token"), capitalize("")
     ('Previous token', '')
     """
     return text[:1].upper() + text[1:]
