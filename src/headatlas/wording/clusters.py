@@ -220,16 +220,16 @@ def locality_line(
     """Whether heads of the same layer, or of adjacent layers, are alike.
 
     >>> locality_line("same layer", 0.28, 0.09, 0.001, 0.05)
-    'more alike than any two heads: similarity 0.28, all pairs 0.09, p = 0.001'
+    'heads are more alike than any two: similarity 0.28, all pairs 0.09, p = 0.001'
     >>> locality_line("adjacent layers", 0.1, 0.09, 0.4, 0.05)
-    'no more alike than layers in any other order: similarity 0.10, any two layers 0.09, p = 0.40'
+    'heads are no more alike than in any other order of layers: similarity 0.10, any two layers 0.09, p = 0.40'
     """
     if similarity is None or all_pairs is None or p is None:
         return "too few layers to tell"
     same = neighbors == "same layer"
-    others, pairs = ("any two heads", "all pairs") if same else ("layers in any other order", "any two layers")
+    others, pairs = ("any two", "all pairs") if same else ("in any other order of layers", "any two layers")
     alike = "more alike than" if p < significant else "no more alike than"
-    return f"{alike} {others}: similarity {ratio(similarity)}, {pairs} {ratio(all_pairs)}, {p_equation(p)}"
+    return f"heads are {alike} {others}: similarity {ratio(similarity)}, {pairs} {ratio(all_pairs)}, {p_equation(p)}"
 
 
 def named_clusters(names: Sequence[str], most: int = 3) -> str:

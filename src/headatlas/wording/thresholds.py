@@ -30,6 +30,7 @@ PART = 0.1  # a cluster with a smaller share of a head's maps is not mentioned
 ALIKE = 0.5  # similarity of two heads from which on one is called like the other
 MOST = 0.8  # the share of a set of maps that tells where the set comes from
 MAINLY = 0.6  # the share of a set of maps that one pattern, or texts of one length, must have to describe it
+BOTH_ENDS = 0.15  # … or this share on both the longest and the shortest third, to be on texts of every length
 SAME_MIX = 0.1  # a set whose patterns differ less than this from those of all maps has the same mix
 WORDS = {
     "STABLE": STABLE,
@@ -41,5 +42,6 @@ WORDS = {
     "ALIKE": ALIKE,
     "MOST": MOST,
     "MAINLY": MAINLY,
+    "BOTH_ENDS": BOTH_ENDS,
     "SAME_MIX": SAME_MIX,
 }

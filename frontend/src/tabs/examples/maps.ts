@@ -1,7 +1,7 @@
 // Gets the maps of the chosen heads, a few at a time, and their mean.
 import { buffer, ApiError, fullMap, type AtlasCard, type Example, type Token } from "../../lib/api";
 import type { HeadRef } from "../../lib/selection.svelte";
-import { plural } from "../../lib/format";
+import { plural } from "../../lib/wording";
 import { sides, type Kind } from "./heads";
 import { addMap, fromPooled, reduce, type Options, type Seen } from "./reduce";
 

@@ -1,7 +1,7 @@
 // How maps of a set spread over the values of a column, against all maps.
 import type { ColumnCard, Examples } from "../../lib/api";
 import { encodeCode } from "../../lib/encoding";
-import { amount } from "../../lib/format";
+import { amount } from "../../lib/wording";
 import { categorical, ranged, tally, type Coded } from "./coding";
 import type { Shape } from "./places";
 

@@ -1,7 +1,7 @@
 // The heads of a text: where each one's points are in the buffers, in which order they are shown, and what is said.
 import type { HeadLayout, Progress, Tsne } from "../../lib/api";
 import type { HeadRef } from "../../lib/selection.svelte";
-import { amount, headName, plural } from "../../lib/format";
+import { amount, headName, plural } from "../../lib/wording";
 import type { Focus } from "../examples/tints";
 
 export type Sort = "layer" | "kl" | "activity" | "chain";
