@@ -1,4 +1,4 @@
-"""Correlate clusters with layers, heads, examples and columns: where each lives, how sure that is, what to call it."""
+"""Correlate clusters with layers, heads, examples and columns: where each occurs, how sure that is, what to call it."""
 
 from __future__ import annotations
 

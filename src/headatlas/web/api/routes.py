@@ -130,7 +130,7 @@ def exemplars(request: Request, name: Name) -> Response:
 
 @json("/clusterings/{name}/clusters/{number}.json", Cluster)
 def cluster(request: Request, name: Name, number: int) -> Response:
-    """Where a cluster lives, and what tells it from the others."""
+    """Where a cluster occurs, and what tells it from the others."""
     from headatlas.web.views import clusters
 
     return send(request, lambda view: clusters.cluster(view, name, number), JSON)

@@ -176,7 +176,7 @@ def _needed(view: View, name: str) -> None:
 
 
 def cluster(view: View, name: str, number: int) -> Cluster:
-    """Where a cluster lives, and what tells it from the others."""
+    """Where a cluster occurs, and what tells it from the others."""
     _needed(view, name)
     if number not in {one.number for one in ranked(view, name)}:
         raise Problem(404, f"{name} has no cluster {str(number)[:20]}.")
