@@ -126,3 +126,7 @@ def text(file: Path) -> str | None:
 def say(line: str) -> None:
     """A line for whoever watches."""
     sys.stderr.write(f"[page] {line}\n")
+
+
+if __name__ == "__main__":  # `python hatch_build.py lint`: run an npm script of the page
+    npm(Path(__file__).resolve().parent / "frontend", "run", sys.argv[1])

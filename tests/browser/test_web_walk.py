@@ -135,7 +135,7 @@ def test_search_leads_to_heads_clusters_and_texts(browser, live):
         ):
             page.keyboard.press("/")
             page.keyboard.type(typed)
-            page.get_by_role("listbox", name="Found").get_by_role("option").filter(has_text=kind).first.click()
+            page.get_by_role("listbox", name="Search results").get_by_role("option").filter(has_text=kind).first.click()
             until(page, f"location.hash.startsWith({goes!r})")
             sentence(page)
 

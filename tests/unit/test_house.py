@@ -22,8 +22,9 @@ SOURCE = ROOT / "src" / "headatlas"
 
 # each part may import those on a lower level, and its own package; a stage is a package of its own
 LEVELS = {
-    "errors": 0, "statistics": 1, "numeric": 1, "parallel": 1, "progress": 1, "wording": 1, "data": 2, "models": 3,
-    "atlas": 4, "stages": 5, "pipeline": 6, "plot": 6, "web": 7, "cli": 8, "__main__": 9, "__init__": 9,
+    "errors": 0, "statistics": 1, "numeric": 1, "parallel": 1, "progress": 1, "wording": 1, "options": 1, "registry": 1,
+    "data": 2, "models": 3, "atlas": 4, "stages": 5, "pipeline": 6, "plot": 6, "web": 7, "cli": 8, "__main__": 9,
+    "__init__": 9,
 }  # fmt: skip
 HEAVY = {"torch", "dask", "distributed", "transformers", "numba", "pyarrow", "zarr", "sklearn", "matplotlib", "scipy"}
 
@@ -144,3 +145,13 @@ def test_every_stage_has_its_page_and_the_readme_its_two_commands():
     readme = (ROOT / "README.md").read_text()
     assert "make demo" in readme and "make test" in readme
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_files_named_in_the_design_exist():
+    """The drawing of a map's path names a file at each step."""
+    text = (ROOT / "docs" / "design.md").read_text()
+    drawing = text[text.index("## The path of one attention map") : text.index("## Decisions")]
+    names = re.findall(r"[\w/]+\.(?:py|ts)\b", drawing)
+    assert len(names) > 12
+    for name in names:
+        assert (ROOT / name).exists() or (SOURCE / name).exists(), f"docs/design.md names {name}"

@@ -42,7 +42,7 @@ def test_the_card_says_what_is_there(card, atlas):
     AtlasCard.model_validate(card)
     assert (card["static"], card["live"], card["full_examples"], card["resolution"]) == (False, False, [], 8)
     assert "--model FOLDER" in card["live_note"]
-    assert [one["stage"] for one in card["stages"]] == list(schema.STAGES)
+    assert [one["stage"] for one in card["stages"]] == [name for name, stage in schema.STAGES.items() if stage.listed]
     assert all(one["done"] for one in card["stages"])
     assert [one["name"] for one in card["clusterings"]] == ["loose.one", "heads", "kmeans"]
     kmeans = card["clusterings"][2]

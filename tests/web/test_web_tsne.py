@@ -194,8 +194,8 @@ def test_maximum_attention_opens_a_head(browser, live):
         assert page.evaluate(tokens)[:5] == ["[CLS]", "twice", "a", "day", "the"] and len(page.evaluate(tokens)) == 83
         first = page.get_by_test_id("maximum").first
         first.hover(position={"x": 24, "y": 74 + 3 * 14 + 7})  # the second token, the fourth head
-        hint = page.locator(".hint")
-        until(page, "document.querySelector('.hint')?.textContent.includes('L1·H3')")
+        hint = page.locator(".tooltip")
+        until(page, "document.querySelector('.tooltip')?.textContent.includes('L1·H3')")
         assert "“twice” (1)" in hint.inner_text() and "maximum attention" in hint.inner_text()
         until(page, "document.querySelectorAll('.ring').length === 2")  # ringed in both layouts
         assert page.locator("[data-testid=maximum] rect.column").count() == 1

@@ -1,13 +1,14 @@
-"""A folder of images, labelled by sub-folder or by a table."""
+"""A folder of images, labeled by subfolder or by a table."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from headatlas.data.dataset import Example, Skipped
-from headatlas.data.tabular import csv_rows
+from headatlas.data.reader import Reader
+from headatlas.data.readers.tabular import csv_rows
 from headatlas.errors import DataError
 
-__all__ = ["folder", "folder_bytes", "image_fault", "require_folder"]
+__all__ = ["READERS", "folder", "folder_bytes", "image_fault", "require_folder"]
 
 LABELS = "labels.csv"
 
@@ -92,3 +93,17 @@ def _labels(root: Path) -> dict[str, dict[str, object]] | None:
             raise DataError(f"{table} needs the columns file and label; it has {', '.join(row)}. Rename them.")
         labels[Path(str(row.pop("file"))).as_posix()] = row
     return labels
+
+
+READERS = (
+    Reader(
+        "images:",
+        path="FOLDER",
+        plain=folder,
+        check=require_folder,
+        content=folder_bytes,
+        modality="image",
+        example="an image file",
+        id="path inside the folder",
+    ),
+)

@@ -1,16 +1,17 @@
-"""SQuAD v1.1 and v2.0, and our own corpus, which has the same form."""
+"""SQuAD v1.1 and v2.0, and the packaged corpus, which has the same form."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from headatlas.data.dataset import Example
+from headatlas.data.dataset import Example, Window
 from headatlas.data.files import load_json
+from headatlas.data.reader import Reader
 from headatlas.errors import DataError
 
-__all__ = ["SAMPLE", "passages", "questions"]
+__all__ = ["READERS", "SAMPLE", "passages", "questions"]
 
-SAMPLE = str(Path(__file__).parent / "sample" / "corpus.json")
+SAMPLE = str(Path(__file__).parents[1] / "sample" / "corpus.json")
 
 Record = Mapping[str, Any]
 Kind = TypeVar("Kind")
@@ -85,3 +86,29 @@ def _need(record: Any, name: str, kind: type[Kind], path: str) -> Kind:
         '{"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}; '
         "read other JSON as .jsonl, one object a line."
     )
+
+
+READERS = (
+    Reader(
+        "sample",
+        plain=passages,
+        fixed=SAMPLE,
+        example="a passage of the packaged corpus: 140 of them on 20 topics",
+        id="`tides-0`",
+    ),
+    Reader(
+        "sample:questions",
+        plain=questions,
+        fixed=SAMPLE,
+        window=Window(),
+        example="a question on one of these passages: 300, a third without an answer",
+        id="`tides-0-1`",
+    ),
+    Reader(
+        "squad:",
+        plain=questions,
+        window=Window(),
+        example="a question of SQuAD v1.1 or v2.0",
+        id="the question's id",
+    ),
+)

@@ -5,9 +5,10 @@ from typing import Any
 
 from headatlas.data.dataset import Example
 from headatlas.data.files import open_text
+from headatlas.data.reader import Reader
 from headatlas.errors import DataError
 
-__all__ = ["sentences"]
+__all__ = ["READERS", "sentences"]
 
 PER_WORD = ("upos", "xpos", "head", "deprel", "lemma")
 
@@ -60,3 +61,13 @@ def _entity(misc: str) -> str | None:
     """
     parts = (part.partition("=") for part in misc.split("|"))
     return next((value for name, _, value in parts if name == "Entity"), None)
+
+
+READERS = (
+    Reader(
+        "conllu:",
+        plain=sentences,
+        example="a sentence of a treebank",
+        id="`sent_id`, or number of the sentence, from 1",
+    ),
+)

@@ -5,8 +5,9 @@ from itertools import groupby
 
 from headatlas.data.dataset import Example
 from headatlas.data.files import open_text
+from headatlas.data.reader import Reader
 
-__all__ = ["lines", "paragraphs"]
+__all__ = ["READERS", "lines", "paragraphs"]
 
 
 def lines(path: str) -> Iterator[Example]:
@@ -24,3 +25,11 @@ def paragraphs(path: str) -> Iterator[Example]:
             if not blank:
                 numbers, texts = zip(*run, strict=True)
                 yield Example(str(numbers[0]), text=" ".join(text.strip() for text in texts))
+
+
+READERS = (
+    Reader(".txt", plain=lines, example="a line that is not blank", id="number of the line, from 1"),
+    Reader(
+        "paragraphs:", plain=paragraphs, example="a run of lines between blank lines", id="number of its first line"
+    ),
+)

@@ -7,10 +7,11 @@ from typing import Any
 
 from headatlas.data.dataset import Example, Skipped
 from headatlas.data.files import raw_bytes
+from headatlas.data.reader import Reader
 from headatlas.data.rows import Columns
 from headatlas.errors import DataError
 
-__all__ = ["hub", "hub_bytes", "require_library"]
+__all__ = ["READERS", "hub", "hub_bytes", "require_library"]
 
 
 def require_library(name: str) -> None:
@@ -109,3 +110,16 @@ def _parts(name: str) -> tuple[str, str | None, str | None]:
     path, *middle = parts
     split = middle.pop() if middle else None
     return str(path), middle[0] if middle else None, split
+
+
+READERS = (
+    Reader(
+        "hf:",
+        path="NAME[:SPLIT]",
+        table=hub,
+        check=require_library,
+        content=hub_bytes,
+        example="a row of a Hugging Face dataset",
+        id="as for tables",
+    ),
+)

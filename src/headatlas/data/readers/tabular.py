@@ -7,10 +7,11 @@ from itertools import chain
 
 from headatlas.data.dataset import Example, Skipped
 from headatlas.data.files import check_utf8, open_bytes, open_text, parse_json
-from headatlas.data.rows import TEXT_NAMES, Columns, Picked, named
+from headatlas.data.reader import Reader
+from headatlas.data.rows import ROW_ID, TEXT_NAMES, Columns, Picked, named
 from headatlas.errors import DataError
 
-__all__ = ["comma_separated", "csv_rows", "json_lines", "parquet", "tab_separated"]
+__all__ = ["READERS", "comma_separated", "csv_rows", "json_lines", "parquet", "tab_separated"]
 
 Row = dict[str, object]
 
@@ -147,3 +148,11 @@ def _only_text(first: list[str], names: list[str], columns: Columns, path: str) 
             f"Choose one with text_column={texts[0]!r}."
         )
     return texts[0] if texts else None
+
+
+READERS = (
+    Reader(".jsonl", table=json_lines, example="a row", id=ROW_ID),
+    Reader(".csv", table=comma_separated, example="a row", id=ROW_ID),
+    Reader(".tsv", table=tab_separated, example="a row", id=ROW_ID),
+    Reader(".parquet", table=parquet, example="a row", id=ROW_ID),
+)
