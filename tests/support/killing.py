@@ -4,7 +4,9 @@ A step is a call that changes the atlas: a file written or deleted, blocks of an
 child dies just before the step, as by `kill -9`. Run as a program: `killing.py STAGE BASE WORK KILLS`.
 """
 
+import contextlib
 import hashlib
+import importlib
 import json
 import os
 import shutil
@@ -59,20 +61,29 @@ def count_steps(limit):
 
 
 def in_child(function, path, limit=-1):
-    """Run a stage in a child; gives its exit status and how many steps it took."""
+    """Run a stage in a child; gives its exit status, how many steps it took, and the modules it imported."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         steps = count_steps(limit)
         function(path)
-        os.write(writer, json.dumps(steps[0]).encode())
+        with os.fdopen(writer, "w") as pipe:
+            json.dump([steps[0], sorted(sys.modules)], pipe)
         os._exit(0)
     os.close(writer)
+    with os.fdopen(reader) as pipe:
+        steps, modules = json.loads(pipe.read() or "[0, []]")
     _, status = os.waitpid(child, 0)
-    told = os.read(reader, 64)
-    os.close(reader)
-    return os.waitstatus_to_exitcode(status), int(told or 0)
+    return os.waitstatus_to_exitcode(status), steps, modules
+
+
+def import_before_forking(modules):
+    """Import what a child needed, so that the others need not."""
+    for name in modules:
+        if name.partition(".")[0] in ("headatlas", "numba", "openTSNE", "pyarrow", "scipy", "sklearn", "zarr"):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
 
 
 def bits(folder):
@@ -97,16 +108,17 @@ def main(stage, base, work, kills):
     if stage == "collect":
         collect.maps(ha.models.load("packaged"), ["compile the kernel"], "memory://warm", resolution=8)
     fresh(base, path)
-    status, total = in_child(function, path)
+    status, total, modules = in_child(function, path)
     assert status == 0
+    import_before_forking(modules)
     whole = bits(path)
     killed = set()
     for number in range(kills):
         limit = number * total // kills
         fresh(base, path)
-        status, _ = in_child(function, path, limit)
+        status, *_ = in_child(function, path, limit)
         assert status == 9, (stage, limit, status)
-        status, _ = in_child(function, path)
+        status, *_ = in_child(function, path)
         assert status == 0, (stage, limit, status)
         assert bits(path) == whole, (stage, limit, sorted({*bits(path).items()} ^ {*whole.items()}))
         killed.add(limit)

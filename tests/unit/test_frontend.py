@@ -54,5 +54,5 @@ def test_no_markup_from_data_and_no_inline_styles():
 
 def test_files_of_the_page_stay_small():
     for path in [*FRONTEND.joinpath("src").rglob("*.svelte"), *FRONTEND.joinpath("src").rglob("*.ts")]:
-        if path.name != "schema.ts":  # made by the build
+        if path.parent.name != "generated":
             assert len(path.read_text().splitlines()) <= 400, f"{path.name} is over 400 lines"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,12 @@ from headatlas import parallel, progress
 from headatlas.errors import OptionError
 from headatlas.models.model import Layer, Model
 from headatlas.stages.tsne import kernel
-from headatlas.stages.tsne.affinity import Affinity, Empty, affinity, to_words
+from headatlas.stages.tsne.affinity import Affinity, Empty, Unit, affinity, first_tokens, to_points
 from headatlas.stages.tsne.align import align
 from headatlas.stages.tsne.reading import Reading, Source, Text, read
 
 Head = tuple[int, int]
 Wanted = str | Head | Iterable[Head]
-Unit = Literal["token", "word"]
 NAME = re.compile(r"L(\d+)[·.:]?(?:H(\d+))?", re.IGNORECASE)
 
 
@@ -169,16 +168,12 @@ def _lay_out(reading: Reading, how: How, one: Head) -> tuple[Head, Laid]:
 
 def head_affinity(reading: Reading, layer: Layer, head: int, special: bool = True, unit: Unit = "token") -> Affinity:
     """P of one head on a text."""
-    own = reading.maps[layer.index][head]
     queries, keys = reading.side(layer.kind, True), reading.side(layer.kind, False)
-    cross = layer.kind == "cross"
-    keep_queries, keep_keys = ~queries.special | special, ~keys.special | special
-    if unit == "word":
-        own, rows, columns = to_words(own, queries.word, keys.word)
-        keep_queries, keep_keys = keep_queries[rows], keep_keys[columns]
-    kept = np.flatnonzero(keep_queries), np.flatnonzero(keep_keys)
+    found = to_points(reading.maps[layer.index][head], queries, keys, special=special, unit=unit)
     names = head_points(reading, layer, special, unit).text
-    return affinity(own, queries=kept[0], keys=kept[1], cross=cross, names=names)
+    return affinity(
+        found.attention, queries=found.queries, keys=found.keys, cross=layer.kind == "cross", names=names
+    )  # fmt: skip
 
 
 def head_points(reading: Reading, layer: Layer, special: bool, unit: Unit) -> Points:
@@ -188,9 +183,7 @@ def head_points(reading: Reading, layer: Layer, special: bool, unit: Unit) -> Po
     token, query = [], []
     for queries in sides:
         side = reading.side(layer.kind, queries)
-        first = np.arange(len(side.text))
-        if unit == "word":
-            first = to_words(np.zeros((len(side.text), 1)), side.word, np.zeros(1, np.int32))[1]
+        first = first_tokens(side, unit)
         last = [*first[1:], len(side.text)]
         for start, stop in zip(first, last, strict=True):
             if special or not side.special[start]:

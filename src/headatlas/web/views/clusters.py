@@ -10,9 +10,9 @@ import numpy as np
 from headatlas import wording
 from headatlas.atlas import schema, summaries
 from headatlas.statistics import statistic
-from headatlas.web.api import encoding
-from headatlas.web.api.errors import Problem
-from headatlas.web.api.payloads_clusters import (
+from headatlas.web.api import arrays
+from headatlas.web.api.errors import RequestError
+from headatlas.web.api.payloads.clusters import (
     Association,
     Cell,
     Cluster,
@@ -32,61 +32,59 @@ from headatlas.web.api.payloads_clusters import (
     Related,
     Thresholds,
 )
-from headatlas.web.views.columns import known
-from headatlas.web.views.site import View
+from headatlas.web.views import columns
+from headatlas.web.views.snapshot import Snapshot
+from headatlas.web.views.values import known
 from headatlas.wording.thresholds import ANALYSIS
 
 Row = dict[str, Any]
 
 
-def clusters(view: View, name: str) -> Clusters:
+def clusters(snapshot: Snapshot, clustering: str) -> Clusters:
     """All clusters of a clustering."""
-    view.result("cluster", name, "clustering")
-    correlated = name in view.atlas.results("correlate")
-    found, shown = ranked(view, name), exemplars(view, name)
-    base = f"api/clusterings/{name}"
-    by_name = {one["cluster"]: one for one in _rows(view, "clusters", name)}
+    snapshot.result("cluster", clustering, "clustering")
+    correlated = clustering in snapshot.atlas.results("correlate")
+    found, shown = ranked(snapshot, clustering), exemplars(snapshot, clustering)
+    by_name = {one["cluster"]: one for one in _rows(snapshot, "clusters", clustering)}
     return Clusters(
-        clustering=name,
-        labels=f"api/columns/cluster.{name}.bin",
-        distance=f"api/columns/distance.{name}.bin",
-        sentence=f"{summaries.sentence(view.atlas, name, found)}.",
-        thresholds=_thresholds(view, name),
-        jobs=_jobs(view, name) if correlated else None,
+        clustering=clustering,
+        labels=columns.labels_column(clustering),
+        distance=columns.distance_column(clustering),
+        sentence=f"{summaries.sentence(snapshot.atlas, clustering, found)}.",
+        thresholds=_thresholds(snapshot, clustering),
+        jobs=_jobs(snapshot, clustering) if correlated else None,
         clusters=[_cluster(one, by_name.get(one.number, {}), shown) for one in found],
         exemplars=[
             Place(example=row["example"], layer=row["layer"], head=row["head"], distance=known(row["distance"]))
             for row in shown
         ],
-        means=f"{base}/means.bin",
-        exemplar_maps=f"{base}/exemplars.bin" if shown else None,
-        quality=[Quality(**_known(row, Quality)) for row in _rows(view, "quality", name)],
-        associations=[Association(**_known(row, Association)) for row in _rows(view, "associations", name)],
-        locality=[Locality(**_known(row, Locality)) for row in _rows(view, "locality", name)],
-        command=None if correlated else _correlate(view, name),
+        quality=[Quality(**_known(row, Quality)) for row in _rows(snapshot, "quality", clustering)],
+        associations=[Association(**_known(row, Association)) for row in _rows(snapshot, "associations", clustering)],
+        locality=[Locality(**_known(row, Locality)) for row in _rows(snapshot, "locality", clustering)],
+        command=None if correlated else _correlate(snapshot, clustering),
     )
 
 
-def _correlate(view: View, name: str) -> str:
-    return f"{view.command('correlate')} --of {name}"
+def _correlate(snapshot: Snapshot, clustering: str) -> str:
+    return f"{snapshot.command('correlate')} --of {clustering}"
 
 
-def _thresholds(view: View, name: str) -> Thresholds:
+def _thresholds(snapshot: Snapshot, clustering: str) -> Thresholds:
     """Those the result was made with; before correlate, those it would be made with."""
-    used = view.atlas.results("correlate").get(name, {}).get("facts", {}).get("thresholds", ANALYSIS)
+    used = snapshot.atlas.results("correlate").get(clustering, {}).get("facts", {}).get("thresholds", ANALYSIS)
     return Thresholds(**{field: used[field] for field in Thresholds.model_fields})
 
 
-def _jobs(view: View, name: str) -> Jobs:
-    one_job = view.atlas.table("profiles", name, columns=["one_job"])["one_job"].to_pylist()
+def _jobs(snapshot: Snapshot, clustering: str) -> Jobs:
+    one_job = snapshot.atlas.table("profiles", clustering, columns=["one_job"])["one_job"].to_pylist()
     return Jobs(heads=len(one_job), one_job=sum(one_job))
 
 
-def ranked(view: View, name: str) -> list[summaries.Cluster]:
+def ranked(snapshot: Snapshot, clustering: str) -> list[summaries.Cluster]:
     """The clusters, the largest first and noise last."""
-    if name in view.atlas.results("correlate"):
-        return summaries.correlated(view.atlas, name)[1]
-    facts = view.atlas.results("cluster")[name]["facts"]
+    if clustering in snapshot.atlas.results("correlate"):
+        return summaries.correlated(snapshot.atlas, clustering)[1]
+    facts = snapshot.atlas.results("cluster")[clustering]["facts"]
     clusters = [
         summaries.Cluster(
             row["cluster"], wording.cluster_name(row["cluster"], None), row["maps"], row["share"], row["stability"]
@@ -95,14 +93,14 @@ def ranked(view: View, name: str) -> list[summaries.Cluster]:
     ]
     total = sum(cluster.maps for cluster in clusters) / max(1e-12, 1 - facts["noise"])
     if facts["noise"]:
-        maps = round(total * facts["noise"]) if clusters else _maps(view)
+        maps = round(total * facts["noise"]) if clusters else _maps(snapshot)
         clusters.append(summaries.Cluster(schema.NOISE, wording.NOISE, maps, facts["noise"], None))
     return sorted(clusters, key=lambda cluster: (cluster.number < 0, -cluster.maps, cluster.number))
 
 
-def _maps(view: View) -> int:
+def _maps(snapshot: Snapshot) -> int:
     """All maps that exist."""
-    return view.shape[0] * sum(int(layer["heads"]) for layer in view.atlas.header["model"]["layers"])
+    return snapshot.shape[0] * sum(int(layer["heads"]) for layer in snapshot.atlas.header["model"]["layers"])
 
 
 def _cluster(one: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterRow:
@@ -133,11 +131,11 @@ def _cluster(one: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterR
     )
 
 
-def _rows(view: View, table: str, name: str) -> list[Row]:
+def _rows(snapshot: Snapshot, table: str, clustering: str) -> list[Row]:
     """A table of a clustering; none if it is not there yet."""
-    if not view.atlas.has_table(table, name):
+    if not snapshot.atlas.has_table(table, clustering):
         return []
-    found: list[Row] = view.atlas.table(table, name).to_pylist()
+    found: list[Row] = snapshot.atlas.table(table, clustering).to_pylist()
     return found
 
 
@@ -147,48 +145,50 @@ def _known(row: Row, shape: Any) -> Row:
     return {field: known(value) if isinstance(value, float) else value for field, value in kept.items()}
 
 
-def exemplars(view: View, name: str) -> list[Row]:
+def exemplars(snapshot: Snapshot, clustering: str) -> list[Row]:
     """The maps that show the clusters; none of a clustering that is not correlated."""
-    return _rows(view, "exemplars", name) if name in view.atlas.results("correlate") else []
+    return _rows(snapshot, "exemplars", clustering) if clustering in snapshot.atlas.results("correlate") else []
 
 
-def means(view: View, name: str) -> bytes:
+def means(snapshot: Snapshot, clustering: str) -> bytes:
     """The mean map of each cluster, in the order of `clusters`."""
-    view.result("cluster", name, "clustering")
-    numbers = [one.number for one in ranked(view, name)]
-    return encoding.attention(summaries.cluster_maps(view.atlas, name, numbers)).tobytes()
+    snapshot.result("cluster", clustering, "clustering")
+    numbers = [one.number for one in ranked(snapshot, clustering)]
+    return arrays.attention(summaries.cluster_maps(snapshot.atlas, clustering, numbers)).tobytes()
 
 
-def exemplar_maps(view: View, name: str) -> bytes:
+def exemplar_maps(snapshot: Snapshot, clustering: str) -> bytes:
     """The maps that show the clusters, in the order of `Clusters.exemplars`."""
-    _needed(view, name)
-    rows = exemplars(view, name)
+    _needed(snapshot, clustering)
+    rows = exemplars(snapshot, clustering)
     if not rows:
-        raise Problem(404, f"The clusters of {name} have no exemplars.", _correlate(view, name))
+        raise RequestError(404, f"The clusters of {clustering} have no exemplars.", _correlate(snapshot, clustering))
     places = np.array([(row["example"], row["layer"], row["head"]) for row in rows])
-    return encoding.attention(summaries.pooled(view.atlas, places)).tobytes()
+    return arrays.attention(summaries.pooled(snapshot.atlas, places)).tobytes()
 
 
-def _needed(view: View, name: str) -> None:
-    view.result("cluster", name, "clustering")
-    if name not in view.atlas.results("correlate"):
-        raise Problem(404, f"The clusters of {name} are not correlated yet.", _correlate(view, name))
+def _needed(snapshot: Snapshot, clustering: str) -> None:
+    snapshot.result("cluster", clustering, "clustering")
+    if clustering not in snapshot.atlas.results("correlate"):
+        raise RequestError(
+            404, f"The clusters of {clustering} are not correlated yet.", _correlate(snapshot, clustering)
+        )
 
 
-def cluster(view: View, name: str, number: int) -> Cluster:
+def cluster(snapshot: Snapshot, clustering: str, cluster: int) -> Cluster:
     """Where a cluster occurs, and what tells it from the others."""
-    _needed(view, name)
-    if number not in {one.number for one in ranked(view, name)}:
-        raise Problem(404, f"{name} has no cluster {str(number)[:20]}.")
-    own = [("cluster", "==", number)]
-    cells = view.atlas.table("cells", name, filters=own).to_pylist()
+    _needed(snapshot, clustering)
+    if cluster not in {one.number for one in ranked(snapshot, clustering)}:
+        raise RequestError(404, f"{clustering} has no cluster {str(cluster)[:20]}.")
+    own = [("cluster", "==", cluster)]
+    cells = snapshot.atlas.table("cells", clustering, filters=own).to_pylist()
     factors = {row["factor"]: [] for row in cells}  # type: dict[str, list[Cell]]
     for row in cells:
         named = row | {"share": row["share_of_value"], "significant": bool(row["significant"])}
         factors[row["factor"]].append(Cell(**_known(named, Cell)))
-    evidence = view.atlas.table("evidence", name, filters=own).to_pylist()
+    evidence = snapshot.atlas.table("evidence", clustering, filters=own).to_pylist()
     return Cluster(
-        cluster=number,
+        cluster=cluster,
         factors=[Factor(factor=factor, cells=cells) for factor, cells in factors.items()],
         evidence=_evidence(evidence),
     )
@@ -203,14 +203,14 @@ def _evidence(rows: Iterable[Row]) -> list[Evidence]:
     return sorted(found, key=lambda one: -abs(one.delta or 0))
 
 
-def profiles(view: View, name: str) -> Profiles:
+def profiles(snapshot: Snapshot, clustering: str) -> Profiles:
     """The clusters of every head, and the heads like it."""
-    _needed(view, name)
+    _needed(snapshot, clustering)
     related: dict[tuple[int, int], list[Related]] = {}
-    for row in sorted(_rows(view, "related", name), key=lambda row: row["rank"]):
+    for row in sorted(_rows(snapshot, "related", clustering), key=lambda row: row["rank"]):
         other = Related(layer=row["other_layer"], head=row["other_head"], similarity=known(row["similarity"]))
         related.setdefault((row["layer"], row["head"]), []).append(other)
-    rows = view.atlas.table("profiles", name).to_pylist()
+    rows = snapshot.atlas.table("profiles", clustering).to_pylist()
     return Profiles(
         clusters=[part["cluster"] for part in rows[0]["shares"]] if rows else [],
         heads=[

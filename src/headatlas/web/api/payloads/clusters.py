@@ -1,10 +1,10 @@
-"""What the server sends of clusters: the shapes of these JSON answers. See `payloads`."""
+"""Payloads of clusters."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from headatlas.web.api.payloads import Payload
+from headatlas.web.api.payloads.base import Payload
 
 
 class Place(Payload):
@@ -135,20 +135,19 @@ class Quality(Payload):
 class Clusters(Payload):
     """The clusters of a clustering, the largest first, noise last.
 
-    `means` is a buffer (cluster, r, r) in the order of `clusters`; `exemplar_maps` one (exemplar, r, r) in the order of
-    `exemplars`. Of a clustering that is not correlated yet, names are numbers and `command` says what is missing.
+    `labels` and `distance` are the columns (`ColumnCard.slug`) with the cluster of each map and its distance from the
+    center. The buffer of means is in the order of `clusters`, that of exemplar maps in the order of `exemplars`. Until
+    a clustering is correlated, names are numbers and `command` says what is missing.
     """
 
     clustering: str
     labels: str
-    distance: str | None
+    distance: str
     sentence: str
     thresholds: Thresholds
     jobs: Jobs | None
     clusters: list[ClusterRow]
     exemplars: list[Place]
-    means: str
-    exemplar_maps: str | None
     quality: list[Quality]
     associations: list[Association]
     locality: list[Locality]
