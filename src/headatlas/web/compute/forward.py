@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.atlas.tokens import read_image_paths, read_tokens
 from headatlas.data import Example
 from headatlas.models import capture
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import Encoded, encode
 from headatlas.models.model import Layer, Model
-from headatlas.stages.collect.dataset_tables import read_examples, read_images
 from headatlas.stages.collect.layout import overlaps
 from headatlas.web.api import encoding
 from headatlas.web.api.errors import Problem
@@ -63,9 +63,9 @@ class Watch(capture.Record):
 def of_example(model: Model, view: View, number: int, part: Part, stop: threading.Event) -> dict[int, encoding.Words]:
     """The full maps of an example of the atlas, from the very tokens that were collected."""
     if model.grid is not None:
-        batch = image_batch(model, read_images(view.atlas, [number]))
+        batch = image_batch(model, read_image_paths(view.atlas, [number]))
     else:
-        batch = text_batch(model, read_examples(view.atlas, [number]))
+        batch = text_batch(model, read_tokens(view.atlas, [number]))
     watch = _run(model, batch, part, stop)
     _check(view, number, part, watch)
     return watch.words

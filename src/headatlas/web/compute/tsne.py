@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import parallel
+from headatlas.atlas.tokens import read_image_paths, read_tokens
 from headatlas.models.batch import image_batch, text_batch
 from headatlas.models.encode import Encoded
 from headatlas.models.model import Layer, Model
-from headatlas.stages.collect.dataset_tables import read_examples, read_images
 from headatlas.stages.tsne.activity import STRENGTH, chains, head_activity
 from headatlas.stages.tsne.affinity import to_words
 from headatlas.stages.tsne.align import rotation
@@ -62,9 +62,9 @@ class Laid:
 def of_example(model: Model, view: View, number: int, name: str, job: Job) -> Laid:
     """An example of the atlas, from the very tokens that were collected."""
     if model.grid is not None:
-        reading = Reading(model, image_batch(model, read_images(view.atlas, [number])), None)
+        reading = Reading(model, image_batch(model, read_image_paths(view.atlas, [number])), None)
     else:
-        encoded = read_examples(view.atlas, [number])
+        encoded = read_tokens(view.atlas, [number])
         reading = Reading(model, text_batch(model, encoded), encoded[0])
     last = model.layers[-1]
     forward.check(view, number, last, reading.maps[last.index])
