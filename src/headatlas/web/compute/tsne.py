@@ -20,7 +20,8 @@ from headatlas.models.model import Layer, Model
 from headatlas.stages.tsne.activity import STRENGTH, chains, head_activity
 from headatlas.stages.tsne.affinity import to_words
 from headatlas.stages.tsne.align import rotation
-from headatlas.stages.tsne.heads import How, Layouts, choose, lay_out
+from headatlas.stages.tsne.choice import choose
+from headatlas.stages.tsne.heads import How, Layouts, lay_out
 from headatlas.stages.tsne.reading import Reading, Side
 from headatlas.stages.tsne.standard import Standard, standard
 from headatlas.web.api import encoding
@@ -169,7 +170,7 @@ def maximum(maps: NDArray[np.float64]) -> bytes:
 
 def _states(vectors: NDArray[np.float32], layer: Layer, how: How) -> Standard:
     """By the same kernel and as many restarts as the heads, so that KL can be compared."""
-    return standard(vectors, restarts=how.restarts, seed=(how.seed, layer.index), optimiser="kernel")
+    return standard(vectors, restarts=how.restarts, seed=(how.seed, layer.index), optimizer="kernel")
 
 
 def _beside(layout: Place, layer: Layer, found: Layouts) -> Place:
