@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint bench screenshots clean
+.PHONY: demo test quick lint format browser bench screenshots clean
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Headatlas needs Python 3.11 or newer; try: make PYTHON=python3.11")'
@@ -15,13 +15,29 @@ $(INSTALLED): pyproject.toml constraints.txt
 demo: $(INSTALLED)     ## every stage on our corpus with the packaged model, then the page in the browser
 	$(BIN)/headatlas demo
 
-test: $(INSTALLED)     ## every test, the examples in docs and docstrings among them
-	$(BIN)/pytest
+test: $(INSTALLED) browser     ## every test, examples in docs and docstrings included, on all cores
+	$(BIN)/pytest -n auto --dist loadgroup
 
-lint: $(INSTALLED)     ## style, formatting and types
+quick: $(INSTALLED)    ## an answer within two minutes: what needs neither a browser nor a long computation
+	$(BIN)/pytest -n auto --dist loadgroup -m "not slow and not browser"
+
+lint: $(INSTALLED)     ## style, formatting and types of Python and of the page
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python hatch_build.py lint
+
+format: $(INSTALLED)   ## format Python and the page
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	$(BIN)/python hatch_build.py format
+
+browser:               ## Chromium for the tests of the page, where packages may be installed
+	@for name in "$$HEADATLAS_BROWSER" chromium chromium-browser google-chrome google-chrome-stable; do \
+	  command -v "$$name" >/dev/null && exit 0; done; \
+	if command -v apt-get >/dev/null && test "$$(id -u)" = 0; then export DEBIAN_FRONTEND=noninteractive; \
+	  apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null && exit 0; fi; \
+	echo "No Chromium could be installed: tests of the page are skipped. Install it, or name one in HEADATLAS_BROWSER."
 
 screenshots: $(INSTALLED)     ## every tab of the page, light and dark, into docs/images
 	$(BIN)/python examples/screenshots.py

@@ -43,12 +43,12 @@ def fit(path, kind, sample, file):
     """In a process of its own: fit, judge, and leave the fitted projection in a file."""
     import headatlas as ha
     from headatlas import project
-    from headatlas.stages.project.methods import Pca, Tsne, Umap
+    from headatlas.stages.project.methods import CLASSES
     from headatlas.stages.project.placing import fit as fit_sample
 
     atlas = ha.open(path)
     of = atlas.needed("features")
-    method = {"pca": Pca(), "umap": Umap(15, 0), "tsne": Tsne(30, 0)}[kind]
+    method = CLASSES[kind]()
     start = time.process_time()
     fitted = fit_sample(atlas, of, method, int(sample), 0)
     seconds = time.process_time() - start

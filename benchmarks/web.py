@@ -21,6 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import headatlas as ha
+from headatlas.web.api.endpoints import ENDPOINTS
 from support.browser import launched, until
 from support.planted import TYPICAL, drawn, planted
 
@@ -106,7 +107,8 @@ def lasso(page, x: float, y: float) -> float:
 def answers(url: str) -> dict[str, float]:
     """Seconds and megabytes of the first answers, asked for the first time."""
     found = {}
-    for path in ("api/atlas.json", "api/projections/pca.bin", "api/columns/cluster.kmeans.bin"):
+    first = [ENDPOINTS.atlas.path(), ENDPOINTS.positions.path(projection="pca")]
+    for path in (*first, ENDPOINTS.column.path(column="cluster.kmeans")):
         began = time.monotonic()
         with urllib.request.urlopen(f"{url}/{path}") as answer:
             size = len(answer.read())

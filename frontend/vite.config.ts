@@ -1,5 +1,6 @@
 import { svelte, vitePreprocess } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
+import { PREFIX } from "./src/generated/paths";
 
 // The built page is part of the Python package. Its addresses are relative, so that an exported page works in any folder.
 // During development, `npm run dev` gets data from a server on HEADATLAS_PORT.
@@ -17,5 +18,5 @@ export default defineConfig({
     reportCompressedSize: false,
   },
   test: { testTimeout: 60_000 }, // CI machines are slow
-  server: { host: "127.0.0.1", proxy: { "/api": { target: `http://127.0.0.1:${port}`, changeOrigin: true } } },
+  server: { host: "127.0.0.1", proxy: { [`/${PREFIX}`]: { target: `http://127.0.0.1:${port}`, changeOrigin: true } } },
 });

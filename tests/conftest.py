@@ -103,6 +103,20 @@ class Small:
         return [text_batch(self.model, [example]) for example in self.examples]
 
 
+FOLDER = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one file run in one process, since they share fixtures; all that use the browser run in one."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        if "browser" in fixtures or "demo" in fixtures:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+        else:
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(FOLDER).as_posix()))
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in."""

@@ -7,11 +7,11 @@ import io
 
 import numpy as np
 import pytest
-from test_web_walk import accessible, export_as, lasso, sentence, settled
 
 import headatlas as ha
 from support.browser import until
 from support.pages import NASTY, looking
+from support.walking import accessible, export_as, lasso, sentence, settled
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ from sklearn.metrics import pairwise_distances, silhouette_score
 from headatlas import cluster
 from headatlas.atlas.schema import MISSING
 from headatlas.errors import DataError, OptionError, StoreError
-from headatlas.stages.cluster import auto, backends, fit, methods, quality, vectors
+from headatlas.stages.cluster import auto, backends, fit, quality, vectors
+from headatlas.stages.cluster.methods import METHODS, dbscan, hdbscan, kmeans
 from support.atlases import writer
 from support.planted import drawn, planted
 
@@ -27,9 +28,9 @@ def dice():
     return np.random.default_rng(3)
 
 
-def blobs(dice, n=600, centres=4, width=5, spread=0.4):
-    middle = dice.normal(size=(centres, width)) * 3
-    return (middle[dice.integers(centres, size=n)] + spread * dice.normal(size=(n, width))).astype(np.float32)
+def blobs(dice, n=600, centers=4, width=5, spread=0.4):
+    middle = dice.normal(size=(centers, width)) * 3
+    return (middle[dice.integers(centers, size=n)] + spread * dice.normal(size=(n, width))).astype(np.float32)
 
 
 def change_features(atlas, values):
@@ -66,22 +67,22 @@ def test_a_sample_has_equally_many_maps_of_each_head_and_grows_with_its_size():
 
 
 def test_kmeans_is_that_of_scikit_learn(dice):
-    x = blobs(dice, centres=7, spread=1.5)
-    found, labels = methods.KMeans(7).fit(x, seed=4)
-    other = sk.KMeans(7, n_init=methods.RESTARTS, random_state=4, algorithm="lloyd").fit(x)
+    x = blobs(dice, centers=7, spread=1.5)
+    found, labels = kmeans.KMeans(7).fit(x, seed=4)
+    other = sk.KMeans(7, n_init=kmeans.RESTARTS, random_state=4, algorithm="lloyd").fit(x)
     assert ari(other.labels_, labels) == 1
     assert (np.diff(np.bincount(labels)) <= 0).all()
     new = blobs(dice, 5000, spread=3)
-    other.cluster_centers_ = found.centres.copy()
+    other.cluster_centers_ = found.centers.copy()
     assert (found.label(new)[0] == other.predict(new)).all()
-    nearest = np.linalg.norm(new - found.centres[found.label(new)[0]], axis=1)
+    nearest = np.linalg.norm(new - found.centers[found.label(new)[0]], axis=1)
     np.testing.assert_allclose(found.label(new)[1], nearest, rtol=1e-5)
 
 
 @pytest.mark.parametrize("eps", [0.9, 1.2, 1.6])
 def test_dbscan_is_that_of_scikit_learn_but_for_maps_between_two_clusters(dice, eps):
     x = blobs(dice, spread=0.6)
-    _, labels = methods.DBSCAN(eps, 8).fit(x, seed=0)
+    _, labels = dbscan.DBSCAN(eps, 8).fit(x, seed=0)
     other = sk.DBSCAN(eps=eps, min_samples=8).fit(x.astype(np.float64))
     cores = other.core_sample_indices_
     assert ari(other.labels_[cores], labels[cores]) == 1
@@ -93,7 +94,7 @@ def test_dbscan_is_that_of_scikit_learn_but_for_maps_between_two_clusters(dice, 
 
 def test_hdbscan_is_that_of_scikit_learn_and_new_maps_join_by_mutual_reachability(dice):
     x = blobs(dice, spread=0.6)
-    found, labels = methods.HDBSCAN(12, 5).fit(x, seed=0)
+    found, labels = hdbscan.HDBSCAN(12, 5).fit(x, seed=0)
     other = sk.HDBSCAN(min_cluster_size=12, min_samples=5, copy=True).fit(x).labels_
     assert ari(other, labels) == 1 and ((other == -1) == (labels == -1)).all()
     new = x[:300] + dice.normal(size=(300, 5)).astype(np.float32) * 0.5
@@ -134,7 +135,7 @@ def test_clusters_are_numbered_by_size_whatever_their_order(dice):
 
 def test_stability_is_that_of_a_slow_loop(dice):
     x = blobs(dice, 200, spread=1.5)
-    way = methods.KMeans(5)
+    way = kmeans.KMeans(5)
     (found,) = auto.stability([way.regroup], x, seed=2, pairs=3, bar=False)
     again = np.random.default_rng([2, 77])
     draws = [again.integers(200, size=200) for _ in range(6)]
@@ -142,7 +143,7 @@ def test_stability_is_that_of_a_slow_loop(dice):
     for number, places in enumerate(draws):
         kept = sorted(set(places.tolist()))
         weights = np.array([(places == place).sum() for place in kept], float)
-        model = sk.KMeans(5, n_init=methods.TRIAL_RESTARTS, random_state=2 + number).fit(x[kept], sample_weight=weights)
+        model = sk.KMeans(5, n_init=kmeans.TRIAL_RESTARTS, random_state=2 + number).fit(x[kept], sample_weight=weights)
         groups.append(dict(zip(kept, model.labels_.tolist(), strict=True)))
     for value, a, b in zip(found.values, groups[::2], groups[1::2], strict=True):
         both = sorted(set(a) & set(b))
@@ -153,7 +154,8 @@ def test_stability_is_that_of_a_slow_loop(dice):
         own = {place for place in group if labels[place] == 0}
         others = [{place for place in group if group[place] == one} for one in range(5)]
         jaccard.append(max(len(own & other) / len(own | other) for other in others))
-    assert found.of_clusters(labels)[0] == pytest.approx(np.mean(jaccard))
+    assert found.of_clusters(labels, 6)[0] == pytest.approx(np.mean(jaccard))
+    assert found.of_clusters(labels, 6)[5] == 0  # none of its maps was tried
 
 
 def test_the_knee_of_a_known_curve():
@@ -251,11 +253,12 @@ def _files(atlas):
 
 def test_sweep_compares(atlas):
     table = cluster.sweep(atlas, ks=(3, 5, 8)).to_pydict()
-    assert table["method"] == ["kmeans"] * 3 + ["dbscan"] * 4 + ["hdbscan"] * table["method"].count("hdbscan")
+    assert list(dict.fromkeys(table["method"])) == list(METHODS)
+    assert table["method"][:8] == ["kmeans"] * 3 + ["dbscan"] * 4 + list(METHODS)[2:3]
     assert table["silhouette"].index(max(table["silhouette"][:3])) == 1
     assert table["clusters"][:3] == [3, 5, 8] and table["parameter"][0] == "k"
     assert atlas.table("sweep").to_pydict() == table
-    with pytest.raises(OptionError, match="methods spectral: choose among kmeans, dbscan, hdbscan"):
+    with pytest.raises(OptionError, match=f"methods spectral: choose among {', '.join(METHODS)}"):
         cluster.sweep(atlas, methods=["spectral"])
 
 
@@ -271,13 +274,13 @@ def test_sweep_compares(atlas):
         (cluster.kmeans, {"level": "layers"}, OptionError, "level 'layers': choose maps or heads"),
         (cluster.kmeans, {"sample": -1}, OptionError, "sample -1: give at least one map for each of 23 heads"),
         (cluster.kmeans, {"sample": 5}, OptionError, "sample 5: give at least one"),
-        (cluster.kmeans, {"backend": "spark"}, OptionError, "backend 'spark': choose one of sklearn, cuml"),
+        (cluster.kmeans, {"backend": "spark"}, OptionError, "backend 'spark': choose sklearn or cuml"),
         (cluster.kmeans, {"backend": "cuml"}, OptionError, "cuML is not installed.*pip install cuml"),
         (cluster.kmeans, {"of": "none"}, StoreError, "no features result called 'none': it has planted"),
         (cluster.kmeans, {"name": "a b"}, OptionError, "--name 'a b'"),
         (cluster.dbscan, {"eps": 0.0}, OptionError, "eps 0.0: give a distance above 0, or auto"),
         (cluster.dbscan, {"eps": float("nan")}, OptionError, "eps nan"),
-        (cluster.dbscan, {"min_samples": 0}, OptionError, "min_samples 0: at least 1"),
+        (cluster.dbscan, {"min_samples": 0}, OptionError, "min_samples 0: give a whole number of at least 1"),
         (cluster.dbscan, {"min_samples": 5000}, OptionError, "min_samples 5000: there are only 1,380 maps"),
         (cluster.dbscan, {"eps": 1e-4, "name": "bad"}, DataError, r"eps 0.0001: all maps are noise.*with eps 0\.\d+"),
         (cluster.hdbscan, {"min_cluster_size": 1}, OptionError, "min_cluster_size 1: give a whole number of at least"),
@@ -308,6 +311,14 @@ def test_one_cluster_is_allowed_and_said(atlas, capfd):
     assert "dbscan found a single cluster" in capfd.readouterr().err
     rows = {row["measure"]: row["value"] for row in atlas.table("quality", "one").to_pylist()}
     assert np.isnan(rows["silhouette"]) and np.isnan(rows["davies_bouldin"]) and np.isnan(rows["calinski_harabasz"])
+
+
+def test_clusters_too_small_to_be_tried_are_kept(atlas, monkeypatch):
+    monkeypatch.setattr(dbscan.DBSCAN, "trial", 100)
+    labels = cluster.dbscan(atlas, eps=0.1, min_samples=1, name="tiny")
+    facts = atlas.facts("cluster", "tiny")["clusters"]
+    assert [each["maps"] for each in facts] == np.bincount(labels[labels >= 0]).tolist()
+    assert facts[-1]["maps"] == 1 and len(facts) > 100
 
 
 def test_fewer_different_maps_than_k_is_said(tmp_path, capfd):

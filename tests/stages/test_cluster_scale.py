@@ -12,8 +12,9 @@ import headatlas as ha
 from headatlas import cluster
 from headatlas.atlas.blocks import block_size, row_ranges
 from headatlas.errors import StoreError
-from headatlas.stages.cluster import assign, methods, stage
+from headatlas.stages.cluster import assign, stage
 from headatlas.stages.cluster.assign import FIT, Job, lloyd, project
+from headatlas.stages.cluster.methods.kmeans import RESTARTS
 from support.atlases import folders, place, stopping, writer
 from support.planted import drawn, plant_features, planted
 
@@ -69,7 +70,7 @@ def test_a_sample_and_the_rest_agree_with_a_full_fit_on_a_real_model(real):
     whole, part = cluster.kmeans(real, k=4, name="whole"), cluster.kmeans(real, k=4, name="part", sample=1440)
     assert ari(whole.ravel(), part.ravel()) >= 0.95
     sample = stage.take_sample(real, "root", "maps", 0, 0)
-    other = sk.KMeans(4, n_init=methods.RESTARTS, random_state=0).fit(sample.x)
+    other = sk.KMeans(4, n_init=RESTARTS, random_state=0).fit(sample.x)
     assert ari(other.labels_, whole[tuple(sample.index.T)]) == 1
 
 
@@ -83,7 +84,7 @@ def test_lloyd_over_blocks_is_that_of_scikit_learn(atlas):
     job = job_of(atlas, "start")
     space, fit, _ = job.load()
     x = np.concatenate([project(atlas, "planted", space, part)[1] for part in row_ranges(atlas, "features", "planted")])
-    start = fit.centres + 0.5
+    start = fit.centers + 0.5
     own = lloyd(atlas, job, start, 0, None, tolerance=0)
     other = sk.KMeans(5, init=start.astype(np.float64), n_init=1, tol=0, max_iter=100).fit(x.astype(np.float64))
     np.testing.assert_allclose(own, other.cluster_centers_, atol=1e-6)
@@ -92,15 +93,15 @@ def test_lloyd_over_blocks_is_that_of_scikit_learn(atlas):
     assert np.abs(own - start).max() > 0.1
 
 
-def test_all_maps_move_the_centres_when_the_sample_is_zero(atlas, monkeypatch):
+def test_all_maps_move_the_centers_when_the_sample_is_zero(atlas, monkeypatch):
     monkeypatch.setattr(stage, "START", 240)
     labels = cluster.kmeans(atlas, k=5, sample=0, name="everything")
     assert atlas.facts("cluster", "everything")["fitted"] == 120 * 11
     space, fit = job_of(atlas, "everything").load()[:2]
     x = np.concatenate([project(atlas, "planted", space, part)[1] for part in row_ranges(atlas, "features", "planted")])
     own = labels[labels >= 0]
-    for number, centre in enumerate(fit.centres):
-        np.testing.assert_allclose(centre, x[own == number].mean(0), atol=0.05)
+    for number, center in enumerate(fit.centers):
+        np.testing.assert_allclose(center, x[own == number].mean(0), atol=0.05)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def here(tmp_path_factory):
 
 
 def over_all(atlas, **where):
-    """From a small sample's centres, so that they move; then every block is labelled."""
+    """From a small sample's centers, so that they move; then every block is labeled."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stage, "START", 60)
         patch.setattr(assign, "PASSES", 3)

@@ -10,13 +10,12 @@ import headatlas as ha
 from headatlas.data import Example
 from headatlas.errors import ModelError
 from headatlas.models.batch import text_batch
-from headatlas.models.encode import Tokens, encode
-from headatlas.stages.collect import kernel
-from headatlas.stages.collect.layout import overlaps, pooling_columns, pooling_rows, text_layout
+from headatlas.models.encode import encode
+from headatlas.stages.collect.layout import overlaps, pooling_columns, pooling_rows
 from headatlas.stages.collect.plan import _block, _sample
 from headatlas.stages.collect.reduce import Reduce
 from headatlas.stages.collect.stat_axis import statistics_of
-from support import reference
+from support import reference, small_maps
 
 TEXTS = [
     "The cat sat on the mat, and the dog sat on the cat. The end.",
@@ -24,19 +23,6 @@ TEXTS = [
     "“Is it ready?” asked Dawit. “Press it,” said Mrs Okonjo, who had baked bread, rolls, and more bread since 1987.",
     "one two three one two three one two three",
 ]
-
-
-def reduce(scores, reach, allowed, layout, count, r):
-    attention = scores.copy()
-    pooled, sums = np.empty((len(scores), r, r), np.float32), np.empty((len(scores), count))
-    kernel.reduce_heads(attention, reach, allowed, layout, pooled, sums)
-    return attention, pooled, sums
-
-
-def tokens(ids, pieces):
-    n = len(ids)
-    blank = np.zeros(n, np.int32)
-    return Tokens(np.array(ids, np.int32), pieces, blank, blank > 0, blank.astype(np.int8), blank, blank)
 
 
 @settings(max_examples=60, deadline=None)
@@ -48,29 +34,19 @@ def tokens(ids, pieces):
     seed=st.integers(0, 2**32 - 1),
 )
 def test_kernel_equals_slow_loops_on_any_scores(n, r, causal, spread, seed):
-    dice = np.random.default_rng(seed)
-    ids = dice.integers(0, 6, n)
-    pieces = [".,ab##c"[i] for i in ids]
-    scores = (dice.standard_normal((2, n, n)) * spread).astype(np.float32)
-    mask = np.tril(np.ones((n, n), bool)) if causal else np.ones((n, n), bool)
-    exact = np.where(mask, scores.astype(np.float64), -np.inf)
-    exact = np.exp(exact - exact.max(-1, keepdims=True))
-    exact /= exact.sum(-1, keepdims=True)
-    own = tokens(ids, pieces)
-    layout = text_layout(own, own, (0, 3), 3, r, causal)
-    last = np.arange(1, n + 1) if causal else np.full(n, n)
-    attention, pooled, sums = reduce(scores, np.stack([np.zeros(n, np.int64), last]), last, layout, 23, r)
+    rng = np.random.default_rng(seed)
+    own = small_maps.tokens(rng, n)
+    scores = (rng.standard_normal((2, n, n)) * spread).astype(np.float32)
+    exact = small_maps.softmax(scores, causal)
+    attention, pooled, stats = small_maps.text_statistics(scores, own, own, r, causal)
     assert np.abs(attention - exact).max() < 2e-6
+    names = small_maps.text_axis().names
     for h in range(2):
         assert np.abs(pooled[h] - reference.pooled(exact[h], r)).max() < 1e-5
-        slow = reference.text(exact[h], ids, ids, pieces, {"a": 0, "b": 3}, 3, causal=causal)
-        fast = sums[h]
-        names = ["entropy", "entropy_relative", "largest", "distance", "signed_distance", "position_deviation"]
-        names += ["offset-4", "offset-3", "offset-2", "previous", "self", "next", "offset+2", "offset+3", "offset+4"]
-        names += ["same_token", "induction", "first", "a", "b", "punctuation", "sep_to_sep", "rest_to_sep"]
+        slow = reference.text(exact[h], own, own, small_maps.SPECIALS, small_maps.SEPARATOR, causal=causal)
         expected = np.array([slow[name] for name in names])
-        assert np.allclose(fast[: len(names)], expected, rtol=1e-5, atol=1e-5, equal_nan=True), dict(
-            zip(names, zip(fast, expected, strict=False), strict=False)
+        assert np.allclose(stats[h], expected, rtol=1e-5, atol=1e-5, equal_nan=True), dict(
+            zip(names, zip(stats[h], expected, strict=True), strict=True)
         )
 
 
@@ -116,12 +92,12 @@ def assert_atlas_matches(atlas, model, encoded, maps, r, heads):
     specials = dict(zip(special_names(statistics), statistics.specials, strict=True))
     pooled, stats = atlas.read("pooled").astype(float), atlas.read("stats")
     for e, one in enumerate(encoded):
-        n, ids = len(one.source), one.source.ids
+        own, n = one.source, len(one.source)
         for layer, head in heads:
             exact = maps[layer][e, head, :n, :n].double().numpy()
             assert np.abs(pooled[e, layer, head] - reference.pooled(exact, r)).max() < 2e-3
             causal = model.layers[layer].causal
-            slow = reference.text(exact, ids, ids, one.source.text, specials, statistics.separator, causal=causal)
+            slow = reference.text(exact, own, own, specials, statistics.separator, causal=causal)
             expected = np.array([slow[name] for name in statistics.names])
             found = stats[e, layer, head]
             assert np.allclose(found, expected, rtol=1e-5, atol=1e-5, equal_nan=True), (e, layer, head)

@@ -63,8 +63,7 @@ def assert_map(model, layer, one, own, pooled, stats):
     exact = rescaled(own, layer)
     assert np.abs(pooled - reference.pooled(exact, RESOLUTION)).max() < 2e-3
     slow = reference.text(
-        exact, queries.ids, keys.ids, keys.text, specials, names.separator,
-        causal=layer.causal, cross=layer.kind == "cross", allowed=(own > 0).sum(-1),
+        exact, queries, keys, specials, names.separator, causal=layer.causal, allowed=(own > 0).sum(-1)
     )  # fmt: skip
     assert_close(stats, slow, names.names, layer)
 

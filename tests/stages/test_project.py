@@ -9,7 +9,8 @@ from headatlas import project
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, OptionError, StoreError
 from headatlas.stages.project import trust_of_placed, trust_per_point
-from headatlas.stages.project.methods import Tsne, reduction
+from headatlas.stages.project.methods.tsne import Tsne
+from headatlas.stages.project.reduction import reduction
 from headatlas.stages.project.sample import draw
 from support.atlases import place, unfinish
 from support.planted import drawn, planted
@@ -189,9 +190,9 @@ def test_a_finished_projection_is_left_alone_and_a_half_written_one_is_redone(at
     ("call", "error", "words"),
     [
         (lambda a: project.pca(a, of="nobody"), StoreError, "no features result called 'nobody'"),
-        (lambda a: project.pca(a, sample=2), OptionError, "--sample"),
-        (lambda a: project.umap(a, neighbours=1), OptionError, "--neighbours 1"),
-        (lambda a: project.tsne(a, perplexity=90), OptionError, "--perplexity 90"),
+        (lambda a: project.pca(a, sample=2), OptionError, "sample 2: give a whole number of at least 4"),
+        (lambda a: project.umap(a, neighbors=1), OptionError, "neighbors 1: give a whole number of at least 2"),
+        (lambda a: project.tsne(a, perplexity=90), OptionError, "perplexity 90: choose between 1 and a third of"),
         (lambda a: project.pca(a, name="../x"), OptionError, "--name"),
     ],
 )

@@ -61,7 +61,6 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 import torch
 torch.set_num_threads(1)  # a process that has started threads must not be forked
 import headatlas as ha
-import headatlas.collect
 path, kills, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 model = ha.models.load("packaged")
 dice = random.Random(seed)

@@ -1,14 +1,12 @@
-"""A real browser for tests, screenshots and benchmarks: the system's Chromium, found or installed."""
+"""A real browser for tests, screenshots and benchmarks: the system's Chromium."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -18,16 +16,9 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@cache
 def chromium() -> str | None:
-    """Where Chromium is: HEADATLAS_BROWSER, on the path, or newly installed where packages may be installed."""
-    there = os.environ.get("HEADATLAS_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
-    if there is None and shutil.which("apt-get") and os.geteuid() == 0:
-        for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]):
-            quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-            subprocess.run(command, capture_output=True, timeout=600, env=quiet)
-        there = shutil.which("chromium")
-    return there
+    """The path of Chromium: the one that HEADATLAS_BROWSER names, or one on the path. `make browser` installs it."""
+    return os.environ.get("HEADATLAS_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 @contextmanager
@@ -37,7 +28,7 @@ def launched(*flags: str) -> Iterator[Any]:
 
     path = chromium()
     if path is None:
-        raise FileNotFoundError("no Chromium: install it, or name one in HEADATLAS_BROWSER")
+        raise FileNotFoundError("no Chromium: run `make browser`, or name one in HEADATLAS_BROWSER")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, *flags])
         try:

@@ -36,7 +36,7 @@ def browser() -> Iterator[Any]:
     """The system's Chromium."""
     if chromium() is None:
         assert not os.environ.get("CI"), "tests of the page need Chromium"
-        pytest.skip("NO BROWSER: the page is not tested. Install chromium, or name one in HEADATLAS_BROWSER")
+        pytest.skip("NO BROWSER: the page is not tested. Run `make browser`, or name one in HEADATLAS_BROWSER")
     with launched() as running:
         yield running
 

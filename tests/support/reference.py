@@ -1,10 +1,80 @@
-"""Slow float64 loops over one map, written from the definitions: what the fast reductions are held against."""
+"""Slow float64 loops over one map, written from the definitions: what the fast reductions are held against.
+
+`TEXT` and `IMAGE` have a function for each statistic, by its name; those of special tokens are in `text` and `image`.
+"""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
+from headatlas.models.encode import Tokens
+
 OFFSETS = {f"offset{o:+d}": o for o in (-4, -3, -2, 2, 3, 4)} | {"previous": -1, "self": 0, "next": 1}
+
+
+@dataclass
+class TextMap:
+    """A map (query, key) of a text; keys are other tokens than queries in cross attention."""
+
+    attention: np.ndarray
+    queries: Tokens
+    keys: Tokens
+    separator: int | None
+    causal: bool
+    allowed: list[int]  # number of keys each query may see
+
+    @property
+    def cross(self):
+        return self.queries is not self.keys
+
+    def mass(self, belongs):
+        """The mean over queries of the attention to the keys j for which `belongs(i, j)`."""
+        n, m = self.attention.shape
+        return _mean(sum(self.attention[i, j] for j in range(m) if belongs(i, j)) for i in range(n))
+
+
+@dataclass
+class ImageMap:
+    """A map of an image: special tokens in front, which have no place, then patches at (row, column)."""
+
+    attention: np.ndarray
+    places: list[tuple[int, int] | None]
+
+    @property
+    def allowed(self):
+        return [len(self.places)] * len(self.places)
+
+    def line(self, axis):
+        """The mean over queries of the attention to other patches of the same row or column."""
+        total = 0.0
+        for i, own in enumerate(self.places):
+            for j, other in enumerate(self.places):
+                if own is not None and other is not None and i != j and own[axis] == other[axis]:
+                    total += self.attention[i, j]
+        return total / len(self.places)
+
+
+def text(attention, queries, keys, specials, separator, *, causal=False, allowed=None):
+    """Statistics of a text's map; `specials` maps the name of a statistic to a token id."""
+    n, m = attention.shape
+    if allowed is None:
+        allowed = [i + 1 if causal else m for i in range(n)]
+    known = TextMap(attention, queries, keys, separator, causal, allowed)
+    values = {name: slow(known) for name, slow in TEXT.items()}
+    for name, token in specials.items():
+        values[name] = known.mass(lambda i, j, token=token: keys.ids[j] == token)
+    return values
+
+
+def image(attention, special, rows, columns):
+    """Statistics of an image's map; `special` names the tokens in front of the patches."""
+    known = ImageMap(attention, [None] * len(special) + [(r, c) for r in range(rows) for c in range(columns)])
+    values = {name: slow(known) for name, slow in IMAGE.items()}
+    for kind in dict.fromkeys("[REG]" if name.startswith("[REG") else name for name in special):
+        keys = [j for j, name in enumerate(special) if name == kind or (kind == "[REG]" and name.startswith("[REG"))]
+        values[f"special:{kind}"] = _mean(sum(row[j] for j in keys) for row in attention)
+    return values
 
 
 def pooled(attention, r):
@@ -33,84 +103,126 @@ def _mean(values):
     return sum(values) / len(values) if values else math.nan
 
 
-def _shared(attention, allowed):
-    """Statistics of any map."""
-    entropies = [-sum(p * math.log(p) for p in row if p > 0) for row in attention]
-    return {
-        "entropy": _mean(entropies),
-        "entropy_relative": _mean(h / math.log(k) for h, k in zip(entropies, allowed, strict=True) if k > 1),
-        "largest": _mean(max(row) for row in attention),
-    }
+# any map
 
 
-def text(attention, query_ids, key_ids, key_pieces, specials, separator, *, causal=False, cross=False, allowed=None):
-    """Statistics of a text's map; `specials` maps the name of a statistic to a token id."""
-    n, m = attention.shape
-    if allowed is None:
-        allowed = [i + 1 if causal else m for i in range(n)]
-    found = _shared(attention, allowed)
-    for name, o in OFFSETS.items():
-        found[name] = math.nan if cross else _mean(attention[i, i + o] for i in range(n) if 0 <= i + o < m)
-    found["first"] = _mean(attention[:, 0])
-    for name, token in specials.items():
-        found[name] = _mean(sum(attention[i, j] for j in range(m) if key_ids[j] == token) for i in range(n))
-    stops = [j for j in range(m) if key_pieces[j].strip() in (".", ",")]
-    found["punctuation"] = _mean(sum(attention[i, j] for j in stops) for i in range(n))
-    seps = [j for j in range(m) if key_ids[j] == separator]
-    to_sep = [sum(attention[i, j] for j in seps) for i in range(n)]
-    found["sep_to_sep"] = _mean(to_sep[i] for i in range(n) if query_ids[i] == separator and seps)
-    found["rest_to_sep"] = _mean(to_sep[i] for i in range(n) if query_ids[i] != separator and seps)
-    found["same_token"] = _mean(
-        sum(attention[i, j] for j in range(m) if key_ids[j] == query_ids[i] and (cross or j != i)) for i in range(n)
-    )
-    found["induction"] = math.nan if cross else _mean(_induction(attention[i], query_ids, i, causal) for i in range(n))
-    return found | _distances(attention, cross)
+def _entropies(known):
+    return [-sum(p * math.log(p) for p in row if p > 0) for row in known.attention]
 
 
-def _induction(row, ids, i, causal):
-    return sum(row[j] for j in range(1, len(ids)) if ids[j - 1] == ids[i] and (j <= i if causal else j != i))
+def _entropy(known):
+    return _mean(_entropies(known))
 
 
-def _distances(attention, cross):
-    n, m = attention.shape
-    shares = [[(j + 0.5) / m - (i + 0.5) / n for j in range(m)] for i in range(n)]
-    signed = _mean(sum(p * s for p, s in zip(attention[i], shares[i], strict=True)) for i in range(n))
-    away = _mean(sum(p * abs(s) for p, s in zip(attention[i], shares[i], strict=True)) for i in range(n))
-    deviations = []
-    for row in attention:
-        centre = sum(p * j for j, p in enumerate(row))
-        deviations.append(math.sqrt(sum(p * (j - centre) ** 2 for j, p in enumerate(row))))
-    return {
-        "distance": math.nan if cross else away * n,
-        "signed_distance": math.nan if cross else signed * n,
-        "distance_share": away,
-        "signed_distance_share": signed,
-        "position_deviation": _mean(deviations),
-    }
+def _entropy_relative(known):
+    return _mean(h / math.log(k) for h, k in zip(_entropies(known), known.allowed, strict=True) if k > 1)
 
 
-def image(attention, special, rows, columns):
-    """Statistics of an image's map; `special` names the tokens in front of the patches."""
-    n = len(attention)
-    place = [None] * len(special) + [(r, c) for r in range(rows) for c in range(columns)]
-    found = _shared(attention, [n] * n) | {"self": _mean(attention[i, i] for i in range(n))}
-    for kind in dict.fromkeys("[REG]" if name.startswith("[REG") else name for name in special):
-        keys = [j for j, name in enumerate(special) if name == kind or (kind == "[REG]" and name.startswith("[REG"))]
-        found[f"special:{kind}"] = _mean(sum(attention[i, j] for j in keys) for i in range(n))
-    for axis, name in ((0, "same_row"), (1, "same_column")):
-        found[name] = _mean(
-            sum(
-                attention[i, j]
-                for j in range(n)
-                if place[i] is not None and place[j] is not None and i != j and place[i][axis] == place[j][axis]
-            )
-            for i in range(n)
+def _largest(known):
+    return _mean(max(row) for row in known.attention)
+
+
+def _offset(by):
+    def slow(known):
+        n, m = known.attention.shape
+        return _mean(known.attention[i, i + by] for i in range(n) if 0 <= i + by < m)
+
+    return slow
+
+
+# texts
+
+
+def _square(slow):
+    """NaN where queries and keys are different tokens."""
+    return lambda known: math.nan if known.cross else slow(known)
+
+
+def _first(known):
+    return _mean(known.attention[:, 0])
+
+
+def _punctuation(known):
+    return known.mass(lambda i, j: known.keys.text[j].strip().removeprefix("##") in (".", ","))
+
+
+def _to_separators(wanted):
+    def slow(known):
+        separators = [j for j, token in enumerate(known.keys.ids) if token == known.separator]
+        queries = [i for i, token in enumerate(known.queries.ids) if (token == known.separator) == wanted]
+        return _mean(sum(known.attention[i, j] for j in separators) for i in queries if separators)
+
+    return slow
+
+
+def _same_token(known):
+    return known.mass(lambda i, j: known.keys.ids[j] == known.queries.ids[i] and (known.cross or j != i))
+
+
+def _induction(known):
+    ids = known.queries.ids
+    return known.mass(lambda i, j: j > 0 and ids[j - 1] == ids[i] and (j <= i if known.causal else j != i))
+
+
+def _distance(measure):
+    """The mean of `measure` of the distance between relative positions."""
+
+    def slow(known):
+        n, m = known.attention.shape
+        rows = ([(j + 0.5) / m - (i + 0.5) / n for j in range(m)] for i in range(n))
+        return _mean(
+            sum(p * measure(step) for p, step in zip(weights, row, strict=True))
+            for weights, row in zip(known.attention, rows, strict=True)
         )
-    found["grid_distance"] = _mean(_grid_distance(attention[i], place, i) for i in range(n) if place[i] is not None)
-    return found
+
+    return slow
 
 
-def _grid_distance(row, place, i):
-    on = [j for j in range(len(row)) if place[j] is not None]
-    mass = sum(row[j] for j in on)
-    return sum(row[j] * math.dist(place[i], place[j]) for j in on) / mass
+def _in_tokens(slow):
+    return _square(lambda known: slow(known) * len(known.queries))
+
+
+def _position_deviation(known):
+    deviations = []
+    for row in known.attention:
+        center = sum(p * j for j, p in enumerate(row))
+        deviations.append(math.sqrt(sum(p * (j - center) ** 2 for j, p in enumerate(row))))
+    return _mean(deviations)
+
+
+# images
+
+
+def _grid_distance(known):
+    patches = [j for j, place in enumerate(known.places) if place is not None]
+    distances = []
+    for i in patches:
+        mass = sum(known.attention[i, j] for j in patches)
+        away = sum(known.attention[i, j] * math.dist(known.places[i], known.places[j]) for j in patches)
+        distances.append(away / mass)
+    return _mean(distances)
+
+
+_SHARED = {"entropy": _entropy, "entropy_relative": _entropy_relative, "largest": _largest}
+TEXT = {
+    **_SHARED,
+    **{name: _square(_offset(by)) for name, by in OFFSETS.items()},
+    "first": _first,
+    "punctuation": _punctuation,
+    "sep_to_sep": _to_separators(True),
+    "rest_to_sep": _to_separators(False),
+    "same_token": _same_token,
+    "induction": _square(_induction),
+    "distance": _in_tokens(_distance(abs)),
+    "signed_distance": _in_tokens(_distance(float)),
+    "distance_share": _distance(abs),
+    "signed_distance_share": _distance(float),
+    "position_deviation": _position_deviation,
+}
+IMAGE = {
+    **_SHARED,
+    "self": _offset(0),
+    "same_row": lambda known: known.line(0),
+    "same_column": lambda known: known.line(1),
+    "grid_distance": _grid_distance,
+}

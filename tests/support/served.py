@@ -75,6 +75,11 @@ def client(atlas, **options):
     return TestClient(create(atlas, **options), base_url="http://127.0.0.1", raise_server_exceptions=False)
 
 
+def ask(client, endpoint, **values):
+    """The response at the address of an endpoint."""
+    return client.get("/" + endpoint.path(**values))
+
+
 def words(answer):
     """A buffer as numbers."""
     assert answer.status_code == 200, answer.text

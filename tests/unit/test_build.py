@@ -1,4 +1,4 @@
-"""The build: the page is made from its source, the schema from ours, nothing twice, and packages are whole."""
+"""The build: the page is made from its source and from generated files, nothing twice, and packages are whole."""
 
 import json
 import os
@@ -68,7 +68,8 @@ def tree(tmp_path):
         "constraints.txt",
     ):
         shutil.copy(ROOT / name, root)
-    (root / "frontend" / "src" / "lib").mkdir(parents=True)
+    (root / "frontend" / "src" / "generated").mkdir(parents=True)
+    (root / "frontend" / "src" / "generated" / "schema.ts").write_text("// of an earlier build")
     (root / "frontend" / "node_modules" / "x").mkdir(parents=True)
     (root / "frontend" / "node_modules" / "x" / "x.js").write_text("//")
     (root / "frontend" / "package.json").write_text(json.dumps(PACKAGE))
@@ -83,19 +84,23 @@ def built(root):
     return len(log.read_text().splitlines()) if log.exists() else 0
 
 
-def test_the_schema_needs_fastapi_and_nothing_else_of_ours(tmp_path):
+def test_generated_files_need_fastapi_and_nothing_else_of_ours(tmp_path):
     blocked = f"import sys\nfor name in {FOREIGN!r}: sys.modules[name] = None\n"
-    code = blocked + f"from headatlas.web import schema\nschema.main({str(tmp_path / 'out.json')!r})\n"
+    write = "from pathlib import Path\nfrom headatlas.web.api import typescript\ntypescript.generate(Path())\n"
+    code = blocked + write
     code += "print(sorted(n for n in sys.modules if n.startswith('headatlas.') and 'web' not in n))"
     done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "['headatlas.errors']"
-    schema = json.loads((tmp_path / "out.json").read_text())
+    assert done.stdout.strip() == "['headatlas.statistics']"
+    schema = json.loads((tmp_path / "openapi.json").read_text())
     assert "/api/atlas.json" in schema["paths"] and "AtlasCard" in schema["components"]["schemas"]
     assert "HTTPValidationError" not in schema["components"]["schemas"]
-    before = (tmp_path / "out.json").stat().st_mtime_ns
-    assert python("-m", "headatlas.web.api.openapi", str(tmp_path / "out.json"), cwd=tmp_path).returncode == 0
-    assert (tmp_path / "out.json").stat().st_mtime_ns == before  # the same is not written again
+    written = [tmp_path / "openapi.json", *sorted((tmp_path / "src" / "generated").iterdir())]
+    assert {file.name for file in written} == {"openapi.json", "paths.ts", "encoding.ts", "statistics.ts"}
+    assert "export const MISSING = 65534;" in (tmp_path / "src" / "generated" / "encoding.ts").read_text()
+    before = [file.stat().st_mtime_ns for file in written]
+    assert python("-c", write, cwd=tmp_path).returncode == 0
+    assert [file.stat().st_mtime_ns for file in written] == before  # the same is not written again
 
 
 def test_the_server_gives_the_schema_that_the_page_was_made_from():
@@ -116,17 +121,22 @@ def test_a_wheel_holds_the_page_and_nothing_is_built_in_vain(tree):
     paths = len(json.loads((tree / "frontend" / "openapi.json").read_text())["paths"])
     assert found["headatlas/web/static/index.html"].decode() == f"<!doctype html>{paths}"
     assert found["headatlas/web/static/assets/main-1.js"] == b"export {};"
-    assert "headatlas/web/app.py" in found and not any("frontend" in name or ".page" in name for name in found)
+    assert "headatlas/web/server/app.py" in found and not any("frontend" in name or ".page" in name for name in found)
     assert "npm ci" in said and built(tree) == 1
     assert "up to date" in wheel()[1] and built(tree) == 1
     (tree / "frontend" / "src" / "main.ts").write_text("export const x = 1;")  # the page changes
     found, said = wheel()
     assert built(tree) == 2 and "npm ci" not in said
     assert found["headatlas/web/static/assets/main-1.js"] == b"export const x = 1;"
-    payloads = tree / "src" / "headatlas" / "web" / "payloads.py"  # what the server sends changes
+    payloads = tree / "src" / "headatlas" / "web" / "api" / "payloads" / "atlas.py"  # what the server sends changes
     payloads.write_text(payloads.read_text().replace("    tokens: int\n", "    tokens: int\n    more: int = 0\n", 1))
     wheel()
     assert built(tree) == 3
+    encoding = tree / "src" / "headatlas" / "web" / "api" / "encoding.py"  # how buffers are read changes
+    encoding.write_text(encoding.read_text().replace("NOISE, MISSING = 65535, 65534", "NOISE, MISSING = 65535, 65533"))
+    wheel()
+    generated = tree / "frontend" / "src" / "generated" / "encoding.ts"
+    assert built(tree) == 4 and "MISSING = 65533" in generated.read_text()
 
 
 def test_a_source_package_builds_the_same_page_elsewhere(tree, tmp_path):
@@ -136,8 +146,14 @@ def test_a_source_package_builds_the_same_page_elsewhere(tree, tmp_path):
         names = file.getnames()
         file.extractall(tmp_path / "un", filter="data")
     inside = {name.split("/", 1)[1] for name in names if "/" in name}
-    assert {"frontend/package.json", "frontend/src/build.cjs", "hatch_build.py", "src/headatlas/web/app.py"} <= inside
-    assert not any("node_modules" in name or "static/" in name or name.endswith("openapi.json") for name in inside)
+    assert {
+        "frontend/package.json",
+        "frontend/src/build.cjs",
+        "hatch_build.py",
+        "src/headatlas/web/server/app.py",
+    } <= inside
+    made = ("node_modules", "static/", "openapi.json", "src/generated")
+    assert not any(part in name for name in inside for part in made)
     unpacked = next((tmp_path / "un").iterdir())
     done = python("-m", "hatchling", "build", "-t", "wheel", cwd=unpacked)
     assert done.returncode == 0, done.stderr
@@ -164,3 +180,17 @@ def test_a_failed_build_tells_what_to_do(tree):
     done = python("-m", "hatchling", "build", "-t", "wheel", cwd=tree)
     assert done.returncode != 0 and "`npm run build` failed" in done.stderr
     assert "HEADATLAS_SKIP_FRONTEND=1" in done.stderr and "NPM_CONFIG_REGISTRY" in done.stderr
+
+
+def test_declarations_are_written_for_the_page_and_rebuild_it(tree):
+    def build():
+        done = python("-m", "hatchling", "build", cwd=tree)
+        assert done.returncode == 0, done.stderr
+        return (tree / "frontend" / "src" / "generated" / "statistics.ts").read_text()
+
+    assert '"label": "attention to the previous token"' in build() and built(tree) == 1
+    with tarfile.open(next((tree / "dist").glob("*.tar.gz"))) as file:
+        assert not any("generated" in name for name in file.getnames())
+    source = tree / "src" / "headatlas" / "statistics.py"
+    source.write_text(source.read_text().replace("attention to the previous token", "attention one token back"))
+    assert '"label": "attention one token back"' in build() and built(tree) == 2

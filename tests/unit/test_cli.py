@@ -42,7 +42,7 @@ def test_info_as_text_and_json(atlas, capfd):
     facts = json.loads(capfd.readouterr().out)
     assert facts["arrays"]["pooled"]["shape"] == [8, 6, 12, 8, 8]
     assert facts["model"]["layers"][0]["kind"] == "encoder"
-    assert facts["stages"]["collect"]["recipe"]["options"]["resolution"] == 8
+    assert facts["results"]["collect"][0]["recipe"]["options"]["resolution"] == 8
 
 
 def test_tables_as_text_csv_and_parquet(atlas, capfd, monkeypatch):

@@ -13,6 +13,7 @@ from safetensors.numpy import save_file
 from test_cli_stages import bits, call, done, notes
 
 import headatlas as ha
+from headatlas.atlas import schema
 from headatlas.stages.features import network
 from support.atlases import writer
 from support.planted import drawn, planted
@@ -83,9 +84,15 @@ MISTAKES = [
     ("cluster full.atlas --method dbscan --min-samples 999", "there are only 240 maps. Choose a smaller one"),
     ("cluster full.atlas --method hdbscan --min-cluster-size 999", "choose between 1 and the number of maps, 240"),
     ("cluster full.atlas --method hdbscan --min-cluster-size 200", "all maps are noise. Choose a smaller one"),
-    ("cluster full.atlas --method ward", "choose kmeans, dbscan, hdbscan"),
+    ("cluster full.atlas --method ward", f"--method ward: choose {', '.join(ha.cluster.METHODS)}"),
+    ("cluster full.atlas --eps 0.8", "--eps is for dbscan, not for kmeans"),
+    ("cluster full.atlas --method hdbscan --k 4", ", not for hdbscan"),
+    ("cluster full.atlas --method dbscan --min-cluster-size 4", "--min-cluster-size is for hdbscan, not for dbscan"),
+    ("cluster full.atlas --method dbscan --min-samples 0", "--min-samples 0: give a whole number of at least 1"),
+    ("cluster full.atlas --sweep --k 4", "--k is for a single clustering, not for --sweep"),
+    ("cluster full.atlas --sweep --method ward", "--method ward: choose"),
     ("cluster full.atlas --level rows", "choose maps or heads"),
-    ("cluster full.atlas --backend gpu", "choose one of sklearn, cuml"),
+    ("cluster full.atlas --backend gpu", "choose sklearn or cuml"),
     ("cluster full.atlas --sample 3", "at least one map for each of 12 heads, or 0 for all"),
     ("cluster full.atlas --of nothere", "it has planted"),
     ("cluster full.atlas --name a/b", "--name 'a/b': use letters, digits, dots"),
@@ -97,7 +104,7 @@ MISTAKES = [
     ("cluster flat.atlas --method hdbscan", "all maps have the same features"),
     ("cluster flat.atlas --level heads", "all maps have the same features"),
     ("cluster tiny.atlas --sweep", "a sweep needs at least 40 maps, there are 8: collect more examples"),
-    ("run packaged sample -o new.atlas --method ward", "--method ward: choose kmeans, dbscan, hdbscan"),
+    ("run packaged sample -o new.atlas --method ward", f"--method ward: choose {', '.join(ha.cluster.METHODS)}"),
     # encoders
     ("features full.atlas --encoder nothing", "Choose attention-ssl, pooled, stats, a .safetensors file"),
     ("features full.atlas --encoder gone.safetensors", "there is no file gone.safetensors. Choose"),
@@ -115,10 +122,11 @@ MISTAKES = [
     ("encoder train full.atlas -o x.safetensors --steps 0", "at least 1"),
     # the rest
     ("project flat.atlas", "all maps have the same features: nothing to lay out. Choose other features with --of"),
-    ("project full.atlas --method ica", "choose pca, umap, tsne"),
+    ("project full.atlas --method ica", f"choose {', '.join(ha.project.METHODS)}"),
     ("project full.atlas --of nothere", "it has planted"),
-    ("project full.atlas --sample 1", "at least 4"),
-    ("project full.atlas --method umap --neighbours 999", "fewer than the 240 maps"),
+    ("project full.atlas --sample 1", "--sample 1: give a whole number of at least 4"),
+    ("project full.atlas --perplexity 9", "--perplexity is for tsne, not for pca"),
+    ("project full.atlas --method umap --neighbors 999", "fewer than the 240 maps"),
     ("project full.atlas --method tsne --perplexity 999", "a third of the 240 maps"),
     ("correlate full.atlas --column nothere", "the columns are: n_tokens, topic"),
     ("correlate full.atlas --of nothere", "it has kmeans, dbscan"),
@@ -198,7 +206,7 @@ def test_heads_that_do_not_exist_stay_so_to_the_end(folder):
     gone = np.zeros((20, 3, 4), bool)
     gone[:, [1, 2], [3, 0]] = True
     for name in ("kmeans", "dbscan"):
-        assert ((atlas.read("labels", of=name) == ha.schema.MISSING) == gone).all()
+        assert ((atlas.read("labels", of=name) == schema.MISSING) == gone).all()
     assert (np.isnan(atlas.read("features", of="stats")).all(-1) == gone).all()
     assert (np.isnan(atlas.read("position")).all(-1) == gone).all()
 

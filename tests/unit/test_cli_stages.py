@@ -75,7 +75,7 @@ def test_run_prints_the_summary_and_nothing_else_on_stdout(chain):
     assert "lives in" in out and "evidence" in out and "All together" in out
     assert out.rstrip().endswith(f"Next: headatlas serve {path} · headatlas table {path} clusters")
     assert not BAR.search(out)
-    assert all(stage in err for stage in ("collecting", "encoding maps", "trying stability", "labelling", "correlate"))
+    assert all(stage in err for stage in ("collecting", "encoding maps", "trying stability", "labeling", "correlate"))
     assert notes(err) == []
     assert ha.open(path).done == ["collect", "features", "cluster", "project", "correlate"]
 
@@ -119,7 +119,8 @@ def test_info_tells_of_every_stage(chain):
     assert re.search(r"kmeans +\d+ clusters, stability [\d.]+ +\(of attention-ssl\)", text)
     facts = json.loads(done("info", path, "--json"))
     assert facts["arrays"]["labels"] == {"shape": [16, 6, 12], "dtype": "int32"}
-    assert facts["stages"]["cluster"]["results"][0]["recipe"]["source"] == ["features", "attention-ssl"]
+    key = facts["results"]["features"][0]["key"]
+    assert facts["results"]["cluster"][0]["recipe"]["inputs"] == {"features": f"attention-ssl/{key}"}
     assert "associations" in facts["tables"]
 
 
@@ -215,7 +216,7 @@ def test_stopped_and_run_again_it_ends_with_the_same_bytes(title, seconds, comma
     name, *options = command
     code, err = interrupted(title, seconds, name, "x.atlas", *options)
     assert code == 130 and "Traceback" not in err
-    assert notes(err) == ["headatlas: stopped. What is written is kept: run the same command again to go on"]
+    assert notes(err) == ["headatlas: stopped. What is written is kept: run the same command again to continue"]
     assert list(ha.open("x.atlas").results(name)) == list(ha.open("whole.atlas").results(name))  # nothing finished
     done(name, "x.atlas", *options)
     done(name, "whole.atlas", *options)

@@ -332,7 +332,7 @@ def test_faulty_tables_say_where(name, content, message):
 
 
 def test_a_column_whose_type_changes_late_is_an_error(monkeypatch):
-    monkeypatch.setattr("headatlas.data.tabular.BLOCK", 64)
+    monkeypatch.setattr("headatlas.data.readers.tabular.BLOCK", 64)
     rows = iter(load(write("x.csv", "text,n\n" + "a,1\n" * 99 + "a,b\n")))
     assert next(rows).columns == {"n": 1}
     with pytest.raises(DataError, match=r"Row #101: .*invalid value 'b'.* save it as \.jsonl or \.parquet"):

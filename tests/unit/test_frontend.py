@@ -28,7 +28,7 @@ def test_the_tests_of_the_page_pass():
 
 def test_colours_of_the_page_are_those_of_the_figures():
     text = (FRONTEND / "src" / "lib" / "palette.ts").read_text()
-    own = re.findall(r"#[0-9A-Fa-f]{6}", text[text.index("CATEGORIES") : text.index("NOISE_GREY")])
+    own = re.findall(r"#[0-9A-Fa-f]{6}", text[text.index("CATEGORIES") : text.index("NOISE_GRAY")])
     assert tuple(own) == CATEGORIES
     for dark, name in ((False, "light"), (True, "dark")):
         look = style.theme(dark)
@@ -54,5 +54,5 @@ def test_no_markup_from_data_and_no_inline_styles():
 
 def test_files_of_the_page_stay_small():
     for path in [*FRONTEND.joinpath("src").rglob("*.svelte"), *FRONTEND.joinpath("src").rglob("*.ts")]:
-        if path.name != "schema.ts":  # made by the build
+        if path.parent.name != "generated":
             assert len(path.read_text().splitlines()) <= 400, f"{path.name} is over 400 lines"

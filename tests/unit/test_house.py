@@ -22,9 +22,11 @@ SOURCE = ROOT / "src" / "headatlas"
 
 # each part may import those on a lower level, and its own package; a stage is a package of its own
 LEVELS = {
-    "errors": 0, "statistics": 1, "numeric": 1, "parallel": 1, "progress": 1, "wording": 1, "data": 2, "models": 3,
-    "atlas": 4, "stages": 5, "pipeline": 6, "plot": 6, "web": 7, "cli": 8, "__main__": 9, "__init__": 9,
+    "errors": 0, "statistics": 1, "numeric": 1, "parallel": 1, "progress": 1, "wording": 1, "options": 1, "registry": 1,
+    "data": 2, "models": 3, "atlas": 4, "stages": 5, "pipeline": 6, "plot": 6, "web": 7, "cli": 8, "__main__": 9,
+    "__init__": 9,
 }  # fmt: skip
+WEB_LEVELS = {"api": 0, "views": 1, "compute": 2, "server": 3, "export_items": 4, "export": 5, "__init__": 6}
 HEAVY = {"torch", "dask", "distributed", "transformers", "numba", "pyarrow", "zarr", "sklearn", "matplotlib", "scipy"}
 
 
@@ -47,7 +49,7 @@ def imports(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module in ("headatlas", "headatlas.stages"):
+        elif isinstance(node, ast.ImportFrom) and node.module in ("headatlas", "headatlas.stages", "headatlas.web"):
             yield from (f"{node.module}.{alias.name}" for alias in node.names if not alias.name.startswith("__"))
         elif isinstance(node, ast.ImportFrom):
             yield node.module
@@ -61,6 +63,16 @@ def test_imports_go_one_way():
             other = part_of(name.split(".")[1:])
             lower = LEVELS[other.split(".")[0]] < LEVELS[part.split(".")[0]]
             assert other == part or lower or part == "__init__", f"{path.relative_to(SOURCE)} must not import {name}"
+
+
+def test_imports_inside_web_go_one_way():
+    for path in sorted((SOURCE / "web").rglob("*.py")):
+        part = path.relative_to(SOURCE / "web").with_suffix("").parts[0]
+        for name in imports(ast.parse(path.read_text())):
+            if name.startswith("headatlas.web."):
+                other = name.split(".")[2]
+                right = other == part or WEB_LEVELS[other] < WEB_LEVELS[part]
+                assert right, f"{path.relative_to(SOURCE)} must not import {name}"
 
 
 @pytest.mark.parametrize(
@@ -144,3 +156,13 @@ def test_every_stage_has_its_page_and_the_readme_its_two_commands():
     readme = (ROOT / "README.md").read_text()
     assert "make demo" in readme and "make test" in readme
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_files_named_in_the_design_exist():
+    """The drawing of a map's path names a file at each step."""
+    text = (ROOT / "docs" / "design.md").read_text()
+    drawing = text[text.index("## The path of one attention map") : text.index("## Decisions")]
+    names = re.findall(r"[\w/]+\.(?:py|ts)\b", drawing)
+    assert len(names) > 12
+    for name in names:
+        assert (ROOT / name).exists() or (SOURCE / name).exists(), f"docs/design.md names {name}"

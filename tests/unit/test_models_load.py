@@ -20,6 +20,7 @@ from headatlas.models import packaged
 from headatlas.models.batch import pad_token
 from headatlas.models.load import WAYS
 from headatlas.models.model import Grid
+from support.docs import assert_table
 from support.families import FAMILIES, PARTLY, REFUSED
 
 PAGE = ROOT / "docs" / "models.md"
@@ -369,11 +370,4 @@ def test_the_table_of_families_in_the_docs_is_what_the_families_show(small, load
     lines = ["| family | `model_type` | read through | layers | queries and keys |", "| --- | --- | --- | --- | --- |"]
     lines += [row(name, small(name).model) for name in FAMILIES]
     lines += [row(f"{name} (in part)", load_small(family).model) for name, family in PARTLY.items()]
-    start, end = "<!-- families -->\n", "<!-- /families -->"
-    page = PAGE.read_text()
-    before, _, rest = page.partition(start)
-    _, _, after = rest.partition(end)
-    expected = before + start + "\n" + "\n".join(lines) + "\n\n" + end + after
-    if os.environ.get("HEADATLAS_WRITE_DOCS"):
-        PAGE.write_text(expected)
-    assert PAGE.read_text() == expected, "rewrite it: HEADATLAS_WRITE_DOCS=1 pytest tests/test_models_load.py -k table"
+    assert_table(PAGE, "families", lines)

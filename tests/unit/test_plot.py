@@ -13,12 +13,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from headatlas import cluster, correlate, plot, project
-from headatlas.atlas import summaries
+from headatlas.atlas import engine, summaries
 from headatlas.atlas.store import Atlas
 from headatlas.cli import plot as plot_command
 from headatlas.errors import HeadatlasError, OptionError, StoreError
 from headatlas.plot import grid, style
 from headatlas.stages.correlate.heads import ONE_JOB
+from support.atlases import writer
 from support.planted import STATS, drawn, planted
 
 LAYERS, HEADS, EXAMPLES = 4, 5, 24
@@ -42,7 +43,7 @@ def bare(tmp_path_factory):
         for i, h in np.ndindex(LAYERS, HEADS)
         if (i, h) != MISSING
     ]
-    atlas.write_table("heads", pa.Table.from_pylist(rows))
+    writer(atlas, "collect", "collect").write_table("heads", pa.Table.from_pylist(rows))
     return atlas
 
 
@@ -321,7 +322,9 @@ def test_quality_marks_the_choice(folder):
     ]  # fmt: skip
     alone = planted(folder / "alone.atlas", patterns(2, 3, kinds=3, examples=4))
     for one, panels in ((atlas, 1 + 2 * 3), (alone, 2 * 3)):
-        one.write_table("sweep", pa.Table.from_pylist(rows))
+        with engine.result(one, "sweep", "sweep", {}) as result:
+            result.write_table("sweep", pa.Table.from_pylist(rows))
+            result.finish({})
         figure = plot.quality(one)
         assert len(figure.axes) == panels and "dbscan" in words(figure)
     assert "Of 6 clusterings tried, kmeans with k = 4 is the most stable (0.80)" in words(plot.quality(alone))

@@ -11,7 +11,8 @@ import pytest
 import headatlas as ha
 from headatlas import cluster
 from headatlas.atlas import schema
-from headatlas.web.api.payloads import AtlasCard
+from headatlas.web.api.endpoints import ENDPOINTS
+from headatlas.web.api.payloads.atlas import AtlasCard
 from support import served
 from support.served import EXAMPLES, GONE, HEADS, LAYERS, NASTY, attention, error, words
 
@@ -33,6 +34,11 @@ def card(client):
     return client.get("/api/atlas.json").json()
 
 
+def column(client, card):
+    """The values of a column."""
+    return words(served.ask(client, ENDPOINTS.column, column=card["slug"]))
+
+
 def amounts(values, low, high):
     return np.where(values == 65535, np.nan, low + (high - low) * values / 65534)
 
@@ -41,8 +47,9 @@ def test_the_card_says_what_is_there(card, atlas):
     AtlasCard.model_validate(card)
     assert (card["static"], card["live"], card["full_examples"], card["resolution"]) == (False, False, [], 8)
     assert "--model FOLDER" in card["live_note"]
-    assert [one["stage"] for one in card["stages"]] == list(schema.STAGES)
-    assert all(one["done"] for one in card["stages"])
+    listed = [name for name, stage in schema.STAGES.items() if stage.listed]
+    assert [one["stage"] for one in card["stages"]] == listed
+    assert [one["stage"] for one in card["stages"] if not one["done"]] == ["tsne"]
     assert [one["name"] for one in card["clusterings"]] == ["loose.one", "heads", "kmeans"]
     kmeans = card["clusterings"][2]
     assert (kmeans["clusters"], kmeans["correlated"], kmeans["noise"]) == (5, True, 0)
@@ -68,13 +75,13 @@ def test_columns_of_maps_are_the_arrays(card, client, atlas):
             assert (one["low"], one["high"]) == (0, 1)
         else:
             assert (one["low"], one["high"]) == (np.nanmin(values), np.nanmax(values))
-        sent = amounts(words(client.get(f"/{one['path']}")), one["low"], one["high"])
+        sent = amounts(column(client, one), one["low"], one["high"])
         step = (one["high"] - one["low"]) / 65534
         assert sent.shape == (EXAMPLES * LAYERS * HEADS,)
         np.testing.assert_allclose(sent, values.ravel(), atol=0.5001 * step, rtol=0)
     for of in ("kmeans", "heads", "loose.one"):
         one, labels = found.pop(f"cluster.{of}"), atlas.read("labels", of=of).ravel()
-        sent = words(client.get(f"/{one['path']}")).astype(int)
+        sent = column(client, one).astype(int)
         assert (sent == np.where(labels == -1, 65535, np.where(labels == -2, 65534, labels))).all()
         assert len(one["categories"]) == labels.max() + 1
     assert not found
@@ -89,12 +96,12 @@ def test_columns_of_examples_are_those_of_the_table(card, client, atlas):
     table = atlas.table("examples")
     for name in ("topic", "flag", "a strange/name", "many"):
         one = found[f"example.{name}"]
-        sent = words(client.get(f"/{one['path']}"))
+        sent = column(client, one)
         read = [None if code == 65535 else one["categories"][code] for code in sent]
         assert read == [None if v is None else str(v).lower() if name == "flag" else v for v in table[name].to_pylist()]
-        assert re.fullmatch(r"api/columns/example\.[A-Za-z0-9_-]+\.bin", one["path"])
+        assert re.fullmatch(r"example\.[A-Za-z0-9_-]+", one["slug"])
     score = found["example.score"]
-    sent = amounts(words(client.get(f"/{score['path']}")), score["low"], score["high"])
+    sent = amounts(column(client, score), score["low"], score["high"])
     np.testing.assert_allclose(sent, table["score"].to_numpy(), atol=7 / 65534)
     assert found["example.topic"]["categories"] == ["</script>" + NASTY[9:], "hill", "sea"]  # equally often, by name
 
@@ -109,8 +116,8 @@ def test_points_keep_their_shape(card, client, atlas):
     assert sent.min() == 0 and sent.max() == 65534
     middle = (points.min(0) + points.max(0)) / 2
     np.testing.assert_allclose(sent, (points - middle) * 65534 / widest + 32767, atol=0.51)
-    frame = card["projections"][0]["frame"]
-    np.testing.assert_allclose([frame["x"], frame["y"]] + (sent - 32767) * frame["step"], points, atol=widest / 65534)
+    scale = card["projections"][0]["scale"]
+    np.testing.assert_allclose([scale["x"], scale["y"]] + (sent - 32767) * scale["step"], points, atol=widest / 65534)
     trust = words(client.get("/api/projections/pca/trust.bin"))
     assert (trust == words(client.get("/api/columns/trust.pca.bin"))).all()
 
@@ -126,7 +133,7 @@ def test_heads_have_their_means_deviations_and_maps(client, atlas):
             continue
         assert row["mean"] == pytest.approx(own.mean(0).tolist(), abs=1e-6)
         assert row["deviation"] == pytest.approx(own.std(0, ddof=1).tolist(), abs=1e-6)
-    maps = attention(client.get(f"/{found['maps']}")).reshape(LAYERS, HEADS, 8, 8)
+    maps = attention(client.get("/api/heads/maps.bin")).reshape(LAYERS, HEADS, 8, 8)
     exact = np.nan_to_num(atlas.read("pooled_mean").astype(float).mean(0))  # blocks are equally long
     assert np.abs(maps - exact).max() < HALF + 1e-6
 
@@ -147,10 +154,11 @@ def test_clusters_are_the_tables(client, atlas):
                 (row["example"], row["layer"], row["head"]) for row in own
             ]
     pooled, labels = atlas.read("pooled").astype(float), atlas.read("labels", of="kmeans")
-    means = attention(client.get(f"/{found['means']}")).reshape(-1, 8, 8)
+    means = attention(client.get("/api/clusterings/kmeans/means.bin")).reshape(-1, 8, 8)
     for one, mean in zip(found["clusters"], means, strict=True):
         assert np.abs(mean - pooled[labels == one["cluster"]].mean(0)).max() < HALF + 1e-6
-    maps = attention(client.get(f"/{found['exemplar_maps']}")).reshape(-1, 8, 8)
+    assert (found["clustering"], found["labels"], found["distance"]) == ("kmeans", "cluster.kmeans", "distance.kmeans")
+    maps = attention(client.get("/api/clusterings/kmeans/exemplars.bin")).reshape(-1, 8, 8)
     for place, shown in zip(found["exemplars"], maps, strict=True):
         assert np.abs(shown - pooled[place["example"], place["layer"], place["head"]]).max() < HALF
     assert found["sentence"].startswith(f"{EXAMPLES * (LAYERS * HEADS - 1):,} maps fall into 5 patterns")
@@ -170,7 +178,9 @@ def test_clusters_that_are_not_correlated_have_numbers_and_a_command(client, atl
     for one in found["clusters"]:
         assert one["maps"] == (labels == one["cluster"]).sum()
     assert found["command"].endswith("full.atlas --of loose.one") and found["summary"] == []
-    assert len(attention(client.get(f"/{found['means']}"))) == 64 * len(found["clusters"])
+    assert found["exemplars"] == []
+    means = attention(client.get("/api/clusterings/loose.one/means.bin"))
+    assert len(means) == 64 * len(found["clusters"])
     for path in ("profiles.json", "clusters/0.json", "exemplars.bin"):
         said = error(client.get(f"/api/clusterings/loose.one/{path}"), 404)
         assert said["next"] == found["command"]
@@ -215,9 +225,10 @@ def test_examples_are_the_table(client, atlas):
     assert client.get("/api/texts.json").json()["text"] == [row["text"] for row in table]
     one = client.get("/api/examples/17.json").json()
     assert (one["id"], one["text"], one["columns"]["many"]) == ("17", "text 17", "value 17")
-    assert one["full"] is None and "--model FOLDER" in one["note"] and one["image"] is None
+    assert (one["full"], one["tsne"], one["image"], one["pooled"]) == (False, False, False, True)
+    assert (one["example"], one["key"]) == (17, None) and "--model FOLDER" in one["note"]
     pooled = np.nan_to_num(atlas.read("pooled", 17).astype(float))
-    sent = attention(client.get(f"/{one['pooled']}")).reshape(pooled.shape)
+    sent = attention(client.get("/api/examples/17/pooled.bin")).reshape(pooled.shape)
     assert np.abs(sent - pooled).max() < HALF
     assert np.abs(attention(client.get("/api/maps/17/1.2.bin")) - pooled[1, 2].ravel()).max() < HALF
 
@@ -228,7 +239,7 @@ def test_tokens_are_the_table():
     rows = [row for row in atlas.table("tokens").to_pylist() if row["example"] == 2]
     assert sent["tokens"] == [{name: row[name] for name in ("text", "word", "special", "segment")} for row in rows]
     assert sent["text"] == served.TEXTS[2] and sent["target"] == []
-    assert sent["full"] == "api/examples/2/full/LAYER.HEAD.bin" and sent["note"] == ""
+    assert sent["full"] and sent["tsne"] and sent["note"] == ""
 
 
 @pytest.mark.parametrize(
@@ -237,8 +248,9 @@ def test_tokens_are_the_table():
         ("examples/40.json", 404), ("examples/-1.json", 404), ("examples/x.json", 422), ("examples/3/image.png", 404),
         ("maps/3/9.0.bin", 404), ("maps/3/0.9.bin", 404), ("columns/stat.nothing.bin", 404), ("nothing", 404),
         ("projections/umap.bin", 404), ("clusterings/no/clusters.json", 404), ("examples/3/full/0.0.bin", 404),
-        ("clusterings/kmeans/clusters/99.json", 404), ("try/x/0.0.bin", 422), (f"try/{'0' * 32}/0.0.bin", 404),
-        ("examples/" + "9" * 500 + ".json", 404), ("columns/" + "x" * 200 + ".bin", 422),
+        ("clusterings/kmeans/clusters/99.json", 404), ("try/x/full/0.0.bin", 422),
+        (f"try/{'0' * 32}/full/0.0.bin", 404), ("examples/" + "9" * 500 + ".json", 404),
+        ("columns/" + "x" * 200 + ".bin", 422),
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_told_in_one_shape(client, path, status):
@@ -253,7 +265,7 @@ def test_a_missing_stage_tells_its_command(path, stage):
     client = served.client(served.bare())
     card = client.get("/api/atlas.json").json()
     assert not card["clusterings"] and not card["projections"]
-    assert [one["done"] for one in card["stages"]] == [True, True, False, False, False]
+    assert [one["done"] for one in card["stages"]] == [True, True, False, False, False, False]
     assert error(client.get(f"/api/{path}"), 404)["next"] == f"headatlas {stage} {served.bare().files.url}"
 
 
@@ -281,7 +293,7 @@ def test_an_atlas_that_goes_away_is_told_and_comes_back(tmp_path):
     assert client.get("/api/heads.json").status_code == 200
     (tmp_path / "a.atlas").rename(tmp_path / "b.atlas")
     for path in ("atlas.json", "heads.json", "examples/3/pooled.bin", "examples/3/full/0.0.bin"):
-        assert "is not there any more" in error(client.get(f"/api/{path}"), 410)["message"]
+        assert "no longer exists" in error(client.get(f"/api/{path}"), 410)["message"]
     (tmp_path / "b.atlas").rename(tmp_path / "a.atlas")
     assert client.get("/api/heads.json").status_code == 200
     (tmp_path / "a.atlas" / "atlas.json").write_text("{")

@@ -11,10 +11,11 @@ import pytest
 import headatlas as ha
 from headatlas.data import Example
 from headatlas.errors import OptionError, StoreError
-from headatlas.web.export import MARK, export
+from headatlas.web.api.endpoints import ENDPOINTS
+from headatlas.web.export import MARKER, export
 from support import served
 
-OWN = re.compile(r"api/(atlas|examples/\d+)\.json|index\.html|\.nojekyll|" + re.escape(MARK))  # say that they are files
+OWN = re.compile(r"api/(atlas|examples/\d+)\.json|index\.html|\.nojekyll|" + re.escape(MARKER))  # differ
 
 
 def files(folder):
@@ -23,7 +24,7 @@ def files(folder):
 
 def assert_answers(found, client):
     """Files that do not speak of themselves are what the server answers, byte for byte."""
-    url = client.app.state.answers.site.url
+    url = client.app.state.responses.watcher.url
     compared = [path for path in found if not OWN.fullmatch(path)]
     for path in compared:
         answer = client.get(f"/{path}")
@@ -32,13 +33,38 @@ def assert_answers(found, client):
     return compared
 
 
-def addresses(value):
-    """Every address in an answer."""
-    if isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from addresses(one)
-    elif isinstance(value, str) and re.fullmatch(r"api/\S+\.(json|bin|png)", value):
-        yield value
+def wanted(card, files):
+    """Every file that the page may ask for, according to the card and the examples of an export."""
+    yield from (endpoint.path() for endpoint in ENDPOINTS if endpoint.over == "atlas")
+    yield from (ENDPOINTS.column.path(column=column["slug"]) for column in card["columns"])
+    yield from (ENDPOINTS.positions.path(projection=projection["name"]) for projection in card["projections"])
+    for clustering in card["clusterings"]:
+        name = {"clustering": clustering["name"]}
+        clusters = json.loads(files[ENDPOINTS.clusters.path(**name)])
+        yield from (ENDPOINTS.column.path(column=clusters[column]) for column in ("labels", "distance"))
+        yield ENDPOINTS.means.path(**name)
+        if clusters["exemplars"]:
+            yield ENDPOINTS.exemplars.path(**name)
+        if clustering["correlated"]:
+            yield ENDPOINTS.profiles.path(**name)
+            numbers = [row["cluster"] for row in clusters["clusters"]]
+            yield from (ENDPOINTS.cluster.path(cluster=number, **name) for number in numbers)
+    layers = [(index, head) for index, layer in enumerate(card["model"]["layers"]) for head in range(layer["heads"])]
+    for path in [path for path in files if re.fullmatch(r"api/examples/\d+\.json", path)]:
+        example = json.loads(files[path])
+        one = {"example": example["example"]}
+        assert ENDPOINTS.example.path(**one) == path
+        if example["pooled"]:
+            yield ENDPOINTS.pooled.path(**one)
+        if example["image"]:
+            yield ENDPOINTS.image.path(**one)
+        if example["full"]:
+            yield from (ENDPOINTS.full_map.path(layer=layer, head=head, **one) for layer, head in layers)
+        if example["tsne"]:
+            yield ENDPOINTS.tsne.path(variant="tsne", **one)
+            yield from (ENDPOINTS.tsne_positions.path(variant="tsne", layouts=of, **one) for of in ("heads", "states"))
+            indices = {layer for layer, _ in layers}
+            yield from (ENDPOINTS.tsne_maximum.path(variant="tsne", layer=layer, **one) for layer in indices)
 
 
 def test_files_are_the_answers_of_the_server(tmp_path, capfd):
@@ -47,16 +73,16 @@ def test_files_are_the_answers_of_the_server(tmp_path, capfd):
     found = files(tmp_path / "site")
     compared = assert_answers(found, served.client(atlas))
     assert len(compared) >= 80 and done.files == len(found) - 1 and done.full == 0
-    assert done.bytes == sum(len(content) for path, content in found.items() if path != MARK)
+    assert done.bytes == sum(len(content) for path, content in found.items() if path != MARKER)
     card = json.loads(found["api/atlas.json"])
     live = served.client(atlas).get("/api/atlas.json").json()
     assert card["static"] and not card["live"] and card["full_examples"] == []
     differ = {name for name in card if card[name] != live[name]}
     assert differ <= {"static", "live", "live_note", "stages"}
     assert card["stages"][1]["command"] == "headatlas features full.atlas"  # not where it lay on this machine
+    assert [path for path in wanted(card, found) if path not in found] == []
     for path, content in found.items():
         if path.startswith("api/") and path.endswith(".json") and "openapi" not in path:
-            assert [one for one in addresses(json.loads(content)) if one not in found] == [], path
             assert str(tmp_path) not in content.decode() and str(served.folder()) not in content.decode()
     assert "the page was not built" in capfd.readouterr().err and b"pip install" in found["index.html"]
 
@@ -67,6 +93,7 @@ def test_full_maps_of_the_first_examples(tmp_path):
     found = files(tmp_path / "site")
     client = served.client(atlas)
     compared = assert_answers(found, client)
+    assert [path for path in wanted(json.loads(found["api/atlas.json"]), found) if path not in found] == []
     maps = [path for path in compared if "/full/" in path]
     assert len(maps) == 2 * 72 and done.full == 2
     assert json.loads(found["api/atlas.json"])["full_examples"] == [0, 1]
@@ -92,11 +119,11 @@ def test_fewer_examples_but_always_those_that_show_a_cluster(tmp_path, capfd, mo
     pages = {int(one.stem) for one in (tmp_path / "a" / "api" / "examples").glob("*.json")}
     assert pages == wanted and done.examples == len(wanted) < 40
     assert f"{len(wanted)} of 40 examples have pooled maps, the others have no page" in capfd.readouterr().err
-    monkeypatch.setattr("headatlas.web.export.ROOM", 800 * 60 + 5 * 3 * 4 * 64 * 2 + 40 * 60 * 20)
+    monkeypatch.setattr("headatlas.web.export.LARGEST", 800 * 60 + 5 * 3 * 4 * 64 * 2 + 40 * 60 * 20)
     export(atlas, tmp_path / "b", full=0, static=None)
     one = json.loads((tmp_path / "b" / "api" / "examples" / "39.json").read_text())
     there = {int(one.parent.name) for one in (tmp_path / "b" / "api" / "examples").glob("*/pooled.bin")}
-    assert (one["pooled"] is None) == (39 not in there) and shown <= there
+    assert one["pooled"] == (39 in there) and shown <= there
     assert "the others have their tokens only" in capfd.readouterr().err
 
 
@@ -109,9 +136,9 @@ def test_only_an_earlier_export_is_replaced(tmp_path):
     assert (site / "CNAME").exists() and not (site / "api" / "old.json").exists()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("years of work")
-    with pytest.raises(OptionError, match=r"no earlier export \(it holds thesis.tex\)"):
+    with pytest.raises(OptionError, match=r"not an earlier export \(it holds thesis.tex\)"):
         export(atlas, tmp_path / "other", static=None)
-    (tmp_path / "other" / MARK).write_text(json.dumps({"wrote": ["../site", "/etc", "..", "", "thesis.tex/.."]}))
+    (tmp_path / "other" / MARKER).write_text(json.dumps({"wrote": ["../site", "/etc", "..", "", "thesis.tex/.."]}))
     export(atlas, tmp_path / "other", static=None)
     assert (tmp_path / "other" / "thesis.tex").exists() and (site / "api").exists()
     (tmp_path / "file").write_text("x")
@@ -143,7 +170,7 @@ def test_pictures_go_along_and_missing_ones_are_told(small, tmp_path, capfd):
     (tmp_path / "1.png").unlink()
     export(atlas, tmp_path / "site", static=None)
     there = sorted(path.parent.name for path in (tmp_path / "site").rglob("image.png"))
-    assert there == ["0", "2"] and "left out api/examples/1/image.png" in capfd.readouterr().err
+    assert there == ["0", "2"] and "skipped api/examples/1/image.png" in capfd.readouterr().err
 
 
 def test_pooled_maps_are_read_a_block_at_a_time(monkeypatch, tmp_path):

@@ -14,9 +14,11 @@ import headatlas as ha
 from conftest import TEXTS as MIXED
 from headatlas.data import Example
 from headatlas.models import capture
+from headatlas.web.api.endpoints import ENDPOINTS
 from headatlas.web.compute import forward, model_files
-from headatlas.web.compute.live import Live
-from headatlas.web.views.site import Site
+from headatlas.web.compute.full_maps import full_map
+from headatlas.web.compute.runner import ModelRunner
+from headatlas.web.views.watcher import AtlasWatcher
 from support import served
 from support.served import TEXTS, attention, error
 
@@ -51,10 +53,11 @@ def assert_full(client, number, exact):
     one = client.get(f"/api/examples/{number}.json").json()
     assert [token["text"] for token in one["tokens"]] == exact.tokens
     assert [token["text"] for token in one["target"]] == exact.target_tokens
+    assert one["full"]
     for layer in exact.layers:
         shape = shapes(layer, len(one["tokens"]), len(one["target"]))
         for head in range(layer.heads):
-            path = one["full"].replace("LAYER", str(layer.index)).replace("HEAD", str(head))
+            path = ENDPOINTS.full_map.path(example=number, layer=layer.index, head=head)
             sent = attention(client.get(f"/{path}")).reshape(shape)
             assert np.abs(sent - exact.map(layer.index, head)).max() <= CLOSE
     assert layer.heads  # there was one
@@ -107,36 +110,36 @@ def test_images_and_their_pictures(small, tmp_path):
     assert "reads images" in error(client.post("/api/try.json", json={"text": "a cat"}), 422)["message"]
     Image.new("RGB", (40, 50)).save(pictures[2])  # another picture under the same name: never a wrong map
     fresh = served.client(atlas, model=one.model)
-    assert "not what it was" in error(fresh.get("/api/examples/2/full/0.0.bin"), 409)["message"]
+    assert "has changed" in error(fresh.get("/api/examples/2/full/0.0.bin"), 409)["message"]
     (tmp_path / "0.png").unlink()
-    assert "not where it was" in error(fresh.get("/api/examples/0/image.png"), 404)["message"]
+    assert "no longer where it was" in error(fresh.get("/api/examples/0/image.png"), 404)["message"]
     assert error(fresh.get("/api/examples/0/full/0.0.bin"), 422)
 
 
 def test_large_pictures_are_made_smaller_and_what_is_hidden_in_them_is_dropped(tmp_path):
     from PIL.PngImagePlugin import PngInfo
 
-    from headatlas.web.views.examples import redrawn
+    from headatlas.web.views.examples import encoded_again
 
     note = PngInfo()
     note.add_text("Comment", "secret place")
     Image.new("RGB", (3000, 600)).save(tmp_path / "large.png", pnginfo=note)
-    sent = redrawn(tmp_path / "large.png")
+    sent = encoded_again(tmp_path / "large.png")
     assert b"secret place" in (tmp_path / "large.png").read_bytes() and b"secret place" not in sent
     (tmp_path / "small.png").write_bytes(sent)
     with Image.open(tmp_path / "small.png") as shown:
         assert shown.size == (1024, 205)
 
 
-def test_a_text_of_ones_own(client, packaged):
+def test_a_custom_text(client, packaged):
     text = "A bell rang; the bell was old."
     made = client.post("/api/try.json", json={"text": text})
     one = made.json()
     exact = ha.models.attention(packaged, text)
-    assert (one["example"], one["pooled"], one["image"], one["text"]) == (-1, None, None, text)
+    assert (one["example"], one["pooled"], one["image"], one["text"]) == (-1, False, False, text)
     assert [token["text"] for token in one["tokens"]] == exact.tokens
     for layer, head in ((0, 2), (5, 11)):
-        path = one["full"].replace("LAYER", str(layer)).replace("HEAD", str(head))
+        path = ENDPOINTS.full_map.path(key=one["key"], layer=layer, head=head)
         sent = attention(client.get(f"/{path}")).reshape(len(exact.tokens), -1)
         assert np.abs(sent - exact.map(layer, head)).max() <= CLOSE
     pair = client.post("/api/try.json", json={"text": "Who rang?", "pair": "A man rang."}).json()
@@ -150,7 +153,7 @@ def test_the_model_is_found_by_itself_and_only_if_it_is_here(tmp_path):
     atlas = served.real()
     assert atlas.header["model"]["source"] == "packaged"
     assert model_files.candidates(atlas.header["model"], None) == ["packaged"]
-    assert model_files.at_hand("no/such-model") is None and model_files.at_hand("../x/y z") is None
+    assert model_files.find_local("no/such-model") is None and model_files.find_local("../x/y z") is None
     card = served.client(atlas).get("/api/atlas.json").json()
     assert card["live"] and card["live_note"] == ""
     away = served.client(atlas, model=str(tmp_path)).get("/api/atlas.json").json()
@@ -165,12 +168,12 @@ def test_a_model_with_other_weights_is_refused(small, packaged):
     assert "has other weights" in said["message"] and "--model FOLDER" in said["next"]
     card = client.get("/api/atlas.json").json()
     assert not card["live"] and "has other weights" in card["live_note"]
-    assert client.get("/api/examples/0.json").json()["full"] is None
+    assert client.get("/api/examples/0.json").json()["full"] is False
     assert error(client.get("/api/examples/0/full/0.0.bin"), 404)
 
 
 def test_long_texts_keep_what_there_is_room_for(packaged, monkeypatch, passes):
-    monkeypatch.setattr("headatlas.web.compute.live.KEPT", 1000)  # less than all maps, more than one layer
+    monkeypatch.setattr("headatlas.web.compute.runner.MAP_BYTES", 1000)  # less than all maps, more than one layer
     client = served.client(served.real(), model=packaged)
     exact = ha.models.attention(packaged, TEXTS[1])
     before = len(passes)
@@ -178,7 +181,7 @@ def test_long_texts_keep_what_there_is_room_for(packaged, monkeypatch, passes):
         sent = attention(client.get(f"/api/examples/1/full/{layer}.{head}.bin"))
         assert np.abs(sent - exact.map(layer, head).ravel()).max() <= CLOSE
     assert len(passes) - before == 2  # a layer at a time
-    monkeypatch.setattr("headatlas.web.compute.live.LARGEST", 100)
+    monkeypatch.setattr("headatlas.web.compute.full_maps.LARGEST_LAYER", 100)
     assert "too many" in error(client.get("/api/examples/1/full/0.0.bin"), 422)["message"]
 
 
@@ -188,7 +191,7 @@ def slow(monkeypatch):
     begun, go, layers, call = threading.Event(), threading.Event(), [], capture.Record.call
 
     def waiting(self, layer, one):
-        if isinstance(self, forward.Watch):
+        if isinstance(self, forward.MapRecorder):
             layers.append(layer.index)
             begun.set()
             assert go.wait(20)
@@ -200,26 +203,30 @@ def slow(monkeypatch):
 
 def test_a_pass_ends_between_layers_when_all_who_asked_have_gone(packaged, slow):
     begun, go, layers = slow
-    live = Live(packaged)
-    view = Site(served.real(), live).view()
-    first, second = live.example(view, 0, 0, 0), live.example(view, 0, 3, 3)
+    runner = ModelRunner(packaged)
+    snapshot = AtlasWatcher(served.real(), runner.loader).snapshot()
+
+    def ask(example, layer, head):
+        return full_map(runner, snapshot, example=example, layer=layer, head=head).job
+
+    first, second = ask(0, 0, 0), ask(0, 3, 3)
     assert first is second  # one pass for both
-    waiting = live.example(view, 1, 0, 0)
+    waiting = ask(1, 0, 0)
     assert begun.wait(20)
-    live.leave(waiting)  # dropped before it begins
-    live.leave(first)
-    assert not first.stop.is_set()  # one still waits
-    live.leave(second)
+    runner.jobs.leave(waiting)  # dropped before it begins
+    runner.jobs.leave(first)
+    assert not first.canceled.is_set()  # one still waits
+    runner.jobs.leave(second)
     go.set()
     wait([first.future, waiting.future], 20)
-    assert isinstance(first.future.exception(), forward.GivenUp) and layers == [0]
-    assert "Nobody waits" in str(waiting.future.exception())
-    again = live.example(view, 0, 0, 0)
+    assert isinstance(first.future.exception(), forward.Canceled) and layers == [0]
+    assert "no client waits" in str(waiting.future.exception())
+    again = ask(0, 0, 0)
     assert sorted(again.future.result(20)) == list(range(6))
-    live.close()
+    runner.close()
 
 
-def test_a_reader_who_goes_away_is_not_waited_for(packaged, slow):
+def test_requests_are_canceled_when_the_client_disconnects(packaged, slow):
     begun, go, layers = slow
     page = ha.web.open(served.real(), model=packaged)
     try:
@@ -227,12 +234,12 @@ def test_a_reader_who_goes_away_is_not_waited_for(packaged, slow):
         with socket.create_connection(("127.0.0.1", port)) as asking:
             asking.sendall(f"GET /api/examples/0/full/0.0.bin HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
             assert begun.wait(20)
-        live = page._app.state.live
+        jobs = page._app.state.runner.jobs
         deadline = time.monotonic() + 10
-        while not all(job.stop.is_set() for job in live._jobs.values()) and time.monotonic() < deadline:
+        while not all(job.canceled.is_set() for job in jobs.unfinished()) and time.monotonic() < deadline:
             time.sleep(0.02)
         go.set()
-        while live._jobs and time.monotonic() < deadline:
+        while jobs.unfinished() and time.monotonic() < deadline:
             time.sleep(0.02)
         assert layers == [0]
     finally:

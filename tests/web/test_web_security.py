@@ -70,7 +70,7 @@ def test_nothing_outside_the_page_is_given_away(client, static, path):
 
 def test_a_path_is_taken_as_it_comes_over_the_wire(static):
     """A client may tidy a path up before it sends it; a bare socket does not."""
-    page = serve.Shown(served.bare())
+    page = serve.BackgroundServer(served.bare())
     port = int(page.url.rpartition(":")[2].strip("/"))
     try:
         for path in ("/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fsite.py", "/../site.py"):
@@ -251,7 +251,7 @@ def test_the_command_takes_the_next_port_and_ends_well():
             running.send_signal(signal.SIGINT)
             said = running.stderr.read()
             assert running.wait(20) == 0
-    assert f"port {port} is in use: taking " in said and said.strip().endswith("stopped") and "Traceback" not in said
+    assert f"port {port} is in use: using " in said and said.strip().endswith("stopped") and "Traceback" not in said
 
 
 def test_a_notebook_shows_the_page_and_ends_it():

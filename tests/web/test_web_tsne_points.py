@@ -1,4 +1,4 @@
-"""Head t-SNE on the page by tokens or words, with or without special tokens: what is sent, and what a browser draws."""
+"""Head t-SNE that the server computes by tokens or words, with or without special tokens."""
 
 from __future__ import annotations
 
@@ -8,24 +8,15 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from test_web_walk import settled
 from transformers import AutoModel
 
-import headatlas as ha
 from headatlas import models, tsne
-from headatlas.atlas.tokens import read_tokens
-from headatlas.models.batch import text_batch
-from headatlas.stages.tsne.heads import head_points
-from headatlas.stages.tsne.reading import Reading
-from headatlas.web.compute.live import Job, Live
+from headatlas.web.api.endpoints import ENDPOINTS
+from headatlas.web.api.payloads.tsne import VARIANTS
+from headatlas.web.compute.jobs import Pending
+from headatlas.web.compute.runner import ModelRunner
 from support import served
-from support.browser import until
-from support.pages import looking
 
-WAYS = {
-    "tsne": (True, "token"), "tsne-words": (True, "word"),
-    "tsne-plain": (False, "token"), "tsne-plain-words": (False, "word"),
-}  # fmt: skip
 TEXT = "Morwenna dismantled the xylophonists' counterfeit lighthouses."  # words of several pieces
 
 
@@ -46,10 +37,9 @@ def test_maximum_attention_is_that_of_the_models_own_maps(client):
     ids = model.tokenizer(served.TEXTS[0], return_tensors="pt")
     with torch.inference_mode():
         maps = eager(model.source)(**ids, output_attentions=True).attentions
-    answer = client.get("/api/examples/0/tsne.json").json()
     points = ids["input_ids"].shape[1]
     for layer in range(6):
-        got = client.get("/" + answer["maximum"].replace("LAYER", str(layer)))
+        got = client.get(f"/api/examples/0/tsne/maximum/{layer}.bin")
         sent, whose = served.attention(got)[: 12 * points], served.words(got)[12 * points :]
         assert len(whose) == 12 * points
         for head in range(12):
@@ -60,11 +50,12 @@ def test_maximum_attention_is_that_of_the_models_own_maps(client):
                 assert column[whose[cell]] == pytest.approx(max(column), abs=1e-5)
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", VARIANTS)
 def test_layouts_are_those_of_the_library(client, name):
     read = client.post("/api/try.json", json={"text": TEXT}).json()
-    answer = client.get("/" + read["tsne"].replace("tsne.json", f"{name}.json")).json()
-    special, unit = WAYS[name]
+    text = {"key": read["key"], "variant": name}
+    answer = served.ask(client, ENDPOINTS.tsne, **text).json()
+    special, unit = VARIANTS[name]
     assert (answer["special"], answer["unit"]) == (special, unit)
     found = tsne.heads("packaged", TEXT, heads=[(0, 2), (3, 10)], restarts=8, special=special, unit=unit)
     for (layer, head), kl in found.kl.items():
@@ -72,13 +63,13 @@ def test_layouts_are_those_of_the_library(client, name):
     points = len(found.points[0].text)
     tokens = len(read["tokens"])
     assert points < tokens - 2 if unit == "word" else points == tokens - (0 if special else 2)
-    assert served.words(client.get("/" + answer["positions"])).size == 2 * 72 * points
-    assert served.words(client.get("/" + answer["states"])).size == 2 * 6 * points
+    assert served.words(served.ask(client, ENDPOINTS.tsne_positions, layouts="heads", **text)).size == 2 * 72 * points
+    assert served.words(served.ask(client, ENDPOINTS.tsne_positions, layouts="states", **text)).size == 2 * 6 * points
 
 
 def test_words_and_plain_maxima_by_slow_loops(client):
     """Words are made, then special tokens dropped, then the largest taken; hidden states of a word are its mean."""
-    from headatlas.web.compute import tsne as page
+    from headatlas.web.compute import tsne_layouts as page
 
     reading = tsne.reading.read("packaged", TEXT)
     side = reading.side("encoder", True)
@@ -92,14 +83,14 @@ def test_words_and_plain_maxima_by_slow_loops(client):
     assert max(map(len, groups)) > 2
     whole = reading.maps[3][7]
     words = [[np.mean([sum(whole[i, j] for j in keys) for i in queries]) for keys in groups] for queries in groups]
-    how = page.WAYS["tsne-plain-words"]
+    how = page.options("tsne-plain-words")
     units = page.maps_of(reading, reading.model.layers[3], how)
     np.testing.assert_allclose(units.maps[7], words, atol=1e-6)
     states = page.states_of(reading, reading.model.layers[3], how)
     slow = [reading.hidden[3][one].mean(0) for one in groups]
     np.testing.assert_allclose(states, slow, atol=1e-5)
-    key = client.post("/api/try.json", json={"text": TEXT}).json()["tsne"]
-    got = client.get("/" + key.replace("tsne.json", "tsne-plain-words/maximum/3.bin"))
+    key = client.post("/api/try.json", json={"text": TEXT}).json()["key"]
+    got = served.ask(client, ENDPOINTS.tsne_maximum, key=key, variant="tsne-plain-words", layer=3)
     size = len(groups)
     np.testing.assert_allclose(
         served.attention(got)[7 * size : 8 * size], np.array(words, np.float64).max(0), atol=1e-4
@@ -110,9 +101,10 @@ def test_texts_of_which_nothing_is_left(client):
     """Without its special tokens an empty-looking text has no point, and one word is a point alone."""
     for text in ("a", "[SEP]"):
         read = client.post("/api/try.json", json={"text": text}).json()
-        answer = client.get("/" + read["tsne"].replace("tsne.json", "tsne-plain.json")).json()
+        text = {"key": read["key"], "variant": "tsne-plain"}
+        answer = served.ask(client, ENDPOINTS.tsne, **text).json()
         assert len(answer["heads"]) == 72
-        assert client.get("/" + answer["positions"]).status_code == 200
+        assert served.ask(client, ENDPOINTS.tsne_positions, layouts="heads", **text).status_code == 200
 
 
 def test_progress_is_told_and_begins_nothing(client):
@@ -122,8 +114,9 @@ def test_progress_is_told_and_begins_nothing(client):
 
 
 def test_progress_counts_heads_and_layers(monkeypatch):
-    from headatlas.web.compute import tsne as page
-    from headatlas.web.views.site import Site
+    from headatlas.web.compute import tsne as requests
+    from headatlas.web.compute import tsne_layouts as page
+    from headatlas.web.views.watcher import AtlasWatcher
 
     begun, go_on = threading.Event(), threading.Event()
 
@@ -133,75 +126,21 @@ def test_progress_counts_heads_and_layers(monkeypatch):
         return states(vectors, layer, how)
 
     monkeypatch.setattr(page, "_states", slow)  # all heads are done when the first layer begins
-    live = Live()
-    view = Site(served.real(), live).view()
-    job = live.laid(view, 1, "tsne")
+    runner = ModelRunner()
+    snapshot = AtlasWatcher(served.real(), runner.loader).snapshot()
+    pending = requests.layouts(runner, snapshot, example=1, variant="tsne")
+
+    def progress(variant):
+        told = requests.progress(runner, snapshot, example=1, variant=variant)
+        return told.done, told.total
+
     try:
-        assert isinstance(job, Job) and begun.wait(60)
-        assert live.laying(view, 1, "tsne") == (72, 78)
-        assert live.laying(view, 1, "tsne-words") == (0, 0)
+        assert isinstance(pending, Pending) and begun.wait(60)
+        assert progress("tsne") == (72, 78)
+        assert progress("tsne-words") == (0, 0)
         go_on.set()
-        job.future.result(30)
-        assert (job.done, job.total) == (78, 78)
+        pending.job.future.result(30)
+        assert (pending.job.done, pending.job.total) == (78, 78)
     finally:
         go_on.set()
-        live.close()
-
-
-@pytest.fixture(scope="module")
-def decoder(tmp_path_factory):
-    """A small untrained decoder that reads pieces of bytes, on single texts and on pairs."""
-    from conftest import byte_tokenizer
-    from support.families import FAMILIES
-
-    home = tmp_path_factory.mktemp("decoder")
-    FAMILIES["Llama"].network().save_pretrained(home / "llama")
-    byte_tokenizer().save_pretrained(home / "llama")
-    texts = [
-        ha.data.Example("0", text="The keeper of the lighthouse wrote it down."),
-        ha.data.Example("1", text="Who", pair="Someone unforgettable."),  # both texts have a word 0, side by side
-    ]
-    return ha.collect.maps(str(home / "llama"), texts, home / "decoder.atlas", resolution=8)
-
-
-def drawn(page):
-    """What the browser takes for points: of the text, and of the layout."""
-    units = page.evaluate("[...document.querySelectorAll('[data-unit]')].map(one => one.textContent)")
-    circles = page.evaluate(
-        "document.querySelectorAll('.points')[0].querySelectorAll('circle:not(.ring)').length"
-    )  # fmt: skip
-    return units, circles
-
-
-def letters(texts):
-    """Without blanks, and without the sign of a piece."""
-    return ["".join(one.removeprefix("##").split()) for one in texts]
-
-
-@pytest.mark.parametrize("kind", ["packaged", "decoder", "pairs"])
-def test_points_of_the_page_are_those_of_the_server(browser, kind, request):
-    """The same units, in the same order, as the library lays out: texts of tokens or words, with or without special."""
-    atlas = served.real() if kind == "packaged" else request.getfixturevalue(kind)
-    model = models.load("packaged" if kind == "packaged" else atlas.header["model"]["source"])
-    number = {"packaged": 0, "decoder": 1, "pairs": 5}[kind]
-    encoded = read_tokens(atlas, [number])
-    reading = Reading(model, text_batch(model, encoded), encoded[0])
-    layers = {layer.kind: layer for layer in model.layers}.values()
-    shown = ha.web.open(atlas)
-    try:
-        with looking(browser) as page:
-            for name, (special, unit) in WAYS.items():
-                asked = f"special={int(special)}&words={int(unit == 'word')}"
-                for layer in layers:
-                    page.goto(f"{shown.url}#/tsne/{number}?head={layer.index}.0&{asked}")
-                    settled(page)
-                    wanted = head_points(reading, layer, special, unit).text
-                    until(
-                        page, f"document.querySelectorAll('[data-unit]').length === {len(wanted)} && "
-                        f"document.querySelectorAll('.points circle').length >= {len(wanted)}", 60,
-                    )  # fmt: skip
-                    units, circles = drawn(page)
-                    assert letters(units) == letters(wanted), name
-                    assert circles == len(wanted), name
-    finally:
-        shown.close()
+        runner.close()

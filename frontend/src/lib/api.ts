@@ -1,6 +1,7 @@
 // All requests of the page, to the server or to the files of an exported page. Responses are cached, so that going back
 // is instant.
-import type { components } from "./schema";
+import { paths, type Path, type Text } from "../generated/paths";
+import type { components } from "../generated/schema";
 
 type Schemas = components["schemas"];
 export type AtlasCard = Schemas["AtlasCard"];
@@ -24,13 +25,13 @@ export type Examples = Schemas["Examples"];
 export type Texts = Schemas["Texts"];
 export type Example = Schemas["Example"];
 export type Token = Schemas["Token"];
-export type Attempt = Schemas["Attempt"];
+export type CustomText = Schemas["CustomText"];
 export type Tsne = Schemas["Tsne"];
 export type HeadLayout = Schemas["HeadLayout"];
 export type StateLayout = Schemas["StateLayout"];
-export type Frame = Schemas["Frame"];
+export type PositionScale = Schemas["PositionScale"];
 export type Progress = Schemas["Progress"];
-type Failure = Schemas["Failure"];
+type ErrorResponse = Schemas["ErrorResponse"];
 
 /** An error with what to do next. */
 export class ApiError extends Error {
@@ -84,7 +85,7 @@ async function request(path: string, options?: RequestInit): Promise<Response> {
     throw new ApiError(0, "The server does not respond.", "Start it again: headatlas serve x.atlas");
   }
   if (response.ok) return response;
-  const failure = (await response.json().catch(() => null)) as Failure | null;
+  const failure = (await response.json().catch(() => null)) as ErrorResponse | null;
   throw new ApiError(
     response.status,
     failure?.error?.message ?? `${path}: ${response.statusText}`,
@@ -92,21 +93,21 @@ async function request(path: string, options?: RequestInit): Promise<Response> {
   );
 }
 
-const json = <T>(path: string) =>
+const json = <T>(path: Path<T>) =>
   cached<T>(path, async () => {
     const text = await (await request(path)).text();
     return [JSON.parse(text) as T, 4 * text.length];
   });
 
 /** An array of u16 values; see lib/encoding. */
-export const buffer = (path: string) =>
+export const buffer = (path: Path<Uint16Array>) =>
   cached<Uint16Array>(path, async () => {
     const bytes = await (await request(path)).arrayBuffer();
     return [new Uint16Array(bytes), bytes.byteLength];
   });
 
 /** A full map. The request is aborted by the signal, so that the server can stop computing. */
-export async function fullMap(path: string, signal: AbortSignal): Promise<Uint16Array> {
+export async function fullMap(path: Path<Uint16Array>, signal: AbortSignal): Promise<Uint16Array> {
   const hit = cache.get(path);
   if (hit) return hit.value as Promise<Uint16Array>;
   const bytes = await (await request(path, { signal })).arrayBuffer();
@@ -116,7 +117,7 @@ export async function fullMap(path: string, signal: AbortSignal): Promise<Uint16
 }
 
 /** Head t-SNE layouts of a text; aborted by the signal. */
-export async function fetchLayouts(path: string, signal: AbortSignal): Promise<Tsne> {
+export async function fetchLayouts(path: Path<Tsne>, signal: AbortSignal): Promise<Tsne> {
   const hit = cache.get(path);
   if (hit) return hit.value as Promise<Tsne>;
   const text = await (await request(path, { signal })).text();
@@ -125,33 +126,36 @@ export async function fetchLayouts(path: string, signal: AbortSignal): Promise<T
   return layouts;
 }
 
-/** Progress of the layouts at a path. This does not start their computation. */
-export const fetchProgress = async (path: string, signal: AbortSignal) =>
-  (await (await request(path.replace(/\.json$/, "/progress.json"), { signal })).json()) as Progress;
+/** Progress of layouts. This does not start their computation. */
+export const fetchProgress = async (path: Path<Progress>, signal: AbortSignal) =>
+  (await (await request(path, { signal })).json()) as Progress;
 
 /** All maps of custom text. */
-export async function tryText(body: Attempt, signal: AbortSignal): Promise<Example> {
+export async function tryText(body: CustomText, signal: AbortSignal): Promise<Example> {
   const headers = { "content-type": "application/json" };
-  const response = await request("api/try.json", { method: "POST", headers, body: JSON.stringify(body), signal });
+  const response = await request(paths.customText(), { method: "POST", headers, body: JSON.stringify(body), signal });
   return (await response.json()) as Example;
 }
 
+/** What addresses of an example or of custom text have in them. */
+export const textOf = ({ example, key }: Example): Text => (key === null ? { example } : { key });
+
 /** One pooled map. An exported page has them in one file per example. */
 export async function pooledMap(atlas: AtlasCard, example: number, layer: number, head: number): Promise<Uint16Array> {
-  if (!atlas.static) return buffer(`api/maps/${example}/${layer}.${head}.bin`);
+  if (!atlas.static) return buffer(paths.pooledMap({ example, layer, head }));
   const size = atlas.resolution ** 2;
-  const maps = await buffer(`api/examples/${example}/pooled.bin`);
+  const maps = await buffer(paths.pooled({ example }));
   const first = (layer * atlas.model.heads + head) * size;
   return maps.subarray(first, first + size);
 }
 
 export const get = {
-  atlas: () => json<AtlasCard>("api/atlas.json"),
-  heads: () => json<Heads>("api/heads.json"),
-  clusters: (of: string) => json<Clusters>(`api/clusterings/${of}/clusters.json`),
-  profiles: (of: string) => json<Profiles>(`api/clusterings/${of}/profiles.json`),
-  cluster: (of: string, cluster: number) => json<Cluster>(`api/clusterings/${of}/clusters/${cluster}.json`),
-  examples: () => json<Examples>("api/examples.json"),
-  texts: () => json<Texts>("api/texts.json"),
-  example: (example: number) => json<Example>(`api/examples/${example}.json`),
+  atlas: () => json(paths.atlas()),
+  heads: () => json(paths.heads()),
+  clusters: (clustering: string) => json(paths.clusters({ clustering })),
+  profiles: (clustering: string) => json(paths.profiles({ clustering })),
+  cluster: (clustering: string, cluster: number) => json(paths.cluster({ clustering, cluster })),
+  examples: () => json(paths.examples()),
+  texts: () => json(paths.texts()),
+  example: (example: number) => json(paths.example({ example })),
 };

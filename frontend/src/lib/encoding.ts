@@ -1,13 +1,8 @@
-// The binary arrays of the server hold little-endian u16 values. This is the only file that knows what they mean.
+// The binary arrays of the server hold little-endian u16 values. This is the only file that knows what they mean; the
+// special values are declared in Python.
+import { FULL, MISSING, NOISE, TOP, UNKNOWN } from "../generated/encoding";
 
-export const TOP = 65534; // the largest amount, code and coordinate
-export const FULL = 65535; // an attention weight of 1
-export const CODES = 65536; // number of different values
-
-export const NOISE = 65535; // label: the map is in no cluster
-export const MISSING = 65534; // label: there is no such map
-export const UNKNOWN = 65535; // amount, code: there is no value
-export const UNPLACED = 65535; // coordinate: the point has no position
+export { CODES, FULL, MISSING, NOISE, TOP, UNKNOWN, UNPLACED } from "../generated/encoding";
 
 /** The cluster of a label: -1 for noise, null if there is no such map. */
 export const decodeLabel = (label: number): number | null => (label === MISSING ? null : label === NOISE ? -1 : label);

@@ -74,10 +74,10 @@ describe("points on quantile axes", () => {
 });
 
 describe("ticks", () => {
-  const frame = { x: 2, y: -1, step: 0.001 };
+  const scale = { x: 2, y: -1, step: 0.001 };
   const size = { width: 500, height: 500 };
-  it("show the values of the frame at equal distances", () => {
-    const { across, up } = layoutTicks(layout, frame)(WHOLE, size);
+  it("show values at equal distances", () => {
+    const { across, up } = layoutTicks(layout, scale)(WHOLE, size);
     expect(across.map(({ at }) => Math.round(at))).toEqual([0, 125, 250, 375, 500]);
     expect(up.map(({ at }) => Math.round(at))).toEqual([500, 375, 250, 125, 0]);
     const values = placed.map((i) => -1 + (positions[2 * i + 1] - 32767) * 0.001).sort((a, b) => a - b);
@@ -89,7 +89,7 @@ describe("ticks", () => {
   });
   it("follow the camera and have distinct labels", () => {
     for (const zoom of [1, 3, 20, 200]) {
-      const { across } = layoutTicks(layout, frame)([20000, 45000, zoom], size);
+      const { across } = layoutTicks(layout, scale)([20000, 45000, zoom], size);
       expect(across.length).toBeGreaterThan(1);
       across.forEach(({ at }) => expect(at >= -1e-6 && at <= 500 + 1e-6).toBe(true));
       expect(new Set(across.map(({ label }) => label)).size).toBe(across.length);

@@ -1,6 +1,6 @@
 // Scatter plots on quantile axes, fast enough for millions of points: coordinates are u16, so quantiles come from counts
 // and positions from a table.
-import type { Frame } from "../lib/api";
+import type { PositionScale } from "../lib/api";
 import { CODES, decodePosition, encodePosition, UNPLACED } from "../lib/encoding";
 import { countedAxis, QUANTILES, quantileTicks, type Axis } from "./axes";
 import { PLANE, toPlane, toScreen, type Camera, type Size } from "./camera";
@@ -81,8 +81,8 @@ export function warpPolygon(polygon: Polygon, transform: Transform): Polygon {
   });
 }
 
-/** Ticks of a quantile layout, labeled with the values of the frame. */
-export const layoutTicks = ({ axes }: QuantileLayout, { x, y, step }: Frame): Ticks =>
+/** Ticks of a quantile layout, labeled with the values that its positions stand for. */
+export const layoutTicks = ({ axes }: QuantileLayout, { x, y, step }: PositionScale): Ticks =>
   axisTicks([valueAxis(axes[0], x, step), valueAxis(axes[1], y, step)]);
 
 /** Ticks of two quantile axes. An axis is `lengths` times as long as the plane, and centered on it. */

@@ -70,7 +70,7 @@ class Result(Writer):
         if files:
             self.write_manifest(TABLES, files)
         with self.handle.editing():
-            dropped = _publish(self.handle, self.place, facts)
+            dropped = _publish(self.handle, self.place, dict(facts), len(self.manifests()))
         for old, reason in dropped:
             progress.say(f"{old.stage} {old.name}: {reason}")
         _collect_garbage(self.handle, locked=self.place)
@@ -209,8 +209,10 @@ def _entry(atlas: Atlas, place: Place) -> Entry | None:
 
 def _is_complete(atlas: Atlas, place: Place, made_by: Recipe) -> bool:
     """Whether this very result is finished and all its files match their checksums."""
-    entry = _entry(atlas, place)
-    return entry is not None and entry["done"] and entry["recipe"] == made_by and not any(_damage(Writer(place)))
+    entry, writer = _entry(atlas, place), Writer(place)
+    if entry is None or not entry["done"] or entry["recipe"] != made_by:
+        return False
+    return len(writer.manifests()) == entry["manifests"] and not any(_damage(writer))
 
 
 def _damage(writer: Writer) -> Iterator[str]:
@@ -227,7 +229,7 @@ def _enter(atlas: Atlas, place: Place, made_by: Recipe) -> None:
     with atlas.editing() as header:
         entry = _entry(atlas, place)
         if entry is None:
-            new = {"name": place.name, "key": place.key, "recipe": made_by, "done": False, "facts": {}}
+            new = {"name": place.name, "key": place.key, "recipe": made_by, "done": False, "facts": {}, "manifests": 0}
             header["results"].setdefault(place.stage, []).append(new)
         else:
             entry["done"] = False
@@ -240,7 +242,7 @@ def _withdraw(atlas: Atlas, place: Place) -> None:
     _delete(atlas, place)
 
 
-def _publish(atlas: Atlas, place: Place, facts: Mapping[str, Any]) -> list[tuple[Place, str]]:
+def _publish(atlas: Atlas, place: Place, facts: dict[str, Any], manifests: int) -> list[tuple[Place, str]]:
     """Mark a result as done and the latest; gives those that it replaces, with the reason."""
     entry = _entry(atlas, place)
     if entry is None or not _inputs_exist(atlas, entry):
@@ -257,7 +259,7 @@ def _publish(atlas: Atlas, place: Place, facts: Mapping[str, Any]) -> list[tuple
         _remove(atlas, old)
     entries = atlas.entries(place.stage)
     entries.remove(entry)
-    entries.append(entry | {"facts": dict(facts), "done": True})
+    entries.append(entry | {"facts": facts, "manifests": manifests, "done": True})
     return dropped
 
 
@@ -283,6 +285,8 @@ def _dependents(atlas: Atlas, source: Place) -> list[tuple[Place, str]]:
 def _remove(atlas: Atlas, place: Place) -> None:
     entries = atlas.entries(place.stage)
     entries[:] = [entry for entry in entries if (entry["name"], entry["key"]) != (place.name, place.key)]
+    if not entries:
+        atlas.header["results"].pop(place.stage, None)
 
 
 def prefer(atlas: Atlas, stage: str, name: str) -> None:
@@ -310,6 +314,7 @@ def _collect_garbage(atlas: Atlas, locked: Place | None = None) -> None:
     Results of the name that this process has `locked` are deleted at once, unfinished ones of other recipes too; those
     of other names only where nobody is writing, else by whoever comes next.
     """
+    lock.clear_dead(atlas.files)
     mine = None if locked is None else (locked.stage, locked.name)
     if locked is not None:
         for entry in [entry for entry in atlas.entries(locked.stage) if entry["name"] == locked.name]:

@@ -80,13 +80,12 @@ def _take(files: Files, lock: Lock) -> Holder | None:
         return lock.take()
 
 
-def is_free(files: Files, name: str) -> bool:
-    """Whether nobody holds a lock at this moment."""
-    lock = _lock(files, name)
-    if _take(files, lock) is not None:
-        return False
-    lock.release()
-    return True
+def clear_dead(files: Files) -> None:
+    """Delete the lock files that dead processes left."""
+    for name in files.names(FOLDER):
+        lock = _lock(files, name.removesuffix(".lock"))
+        if _take(files, lock) is None:
+            lock.release()
 
 
 def _lock(files: Files, name: str) -> Lock:

@@ -63,7 +63,7 @@ def key_of(recipe: Mapping[str, Any]) -> str:
     """The key of a result: the same recipe gives the same key.
 
     >>> key_of({"options": {"k": 3}})
-    '4c3ba2b1'
+    'b9b58050'
     """
     text = json.dumps(recipe, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:8]

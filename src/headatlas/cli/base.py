@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from headatlas import __version__
+from headatlas import __version__, options
+from headatlas.data.readers import forms
 from headatlas.errors import HeadatlasError, OptionError
 
 if TYPE_CHECKING:
@@ -59,21 +60,16 @@ def _not_negative(parameter: typer.CallbackParam, value: int) -> int:
 
 
 Model = Annotated[str, typer.Argument(help="Hub name, local folder with safetensors, or `packaged`.")]
-Data = Annotated[
-    str,
-    typer.Argument(
-        help="sample, FILE.txt|jsonl|csv|tsv|parquet, squad:FILE, conllu:FILE, images:FOLDER, hf:NAME[:SPLIT]."
-    ),
-]
+Data = Annotated[str, typer.Argument(help=f"{forms()}.")]
 Output = Annotated[str, typer.Option("-o", "--output", help="Where the atlas goes: a folder or an fsspec URL.")]
 TextColumn = Annotated[str | None, typer.Option(help="Column that holds the text.")]
 PairColumn = Annotated[str | None, typer.Option(help="Column that holds the second text of a pair.")]
 Limit = Annotated[int | None, typer.Option(help="Read only the first examples.")]
-Workers = Annotated[int, typer.Option(help="Local processes; 0 works in threads of this one.", callback=_not_negative)]
-Scheduler = Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")]
-Of = Annotated[str | None, typer.Option(help="Name of the result to use; the latest if it is not given.")]
-Name = Annotated[str | None, typer.Option(help="Name of the new result, to keep several side by side.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn.", callback=_not_negative)]
+Workers = Annotated[int, typer.Option(help=options.WORKERS, callback=_not_negative)]
+Scheduler = Annotated[str | None, typer.Option(help=options.SCHEDULER)]
+Of = Annotated[str | None, typer.Option(help=options.OF)]
+Name = Annotated[str | None, typer.Option(help=options.NAME)]
+Seed = Annotated[int, typer.Option(help=options.SEED, callback=_not_negative)]
 AtlasPath = Annotated[str, typer.Argument(metavar="ATLAS", help="A folder or an fsspec URL that holds an atlas.")]
 
 

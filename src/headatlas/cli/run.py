@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from headatlas.cli.base import Data, Limit, Model, Output, PairColumn, Scheduler, Seed, TextColumn, Workers, app
-from headatlas.cli.stages import Encoder
+from headatlas.cli.stages import CLUSTER, PROJECT, Encoder
+from headatlas.options import either
 
-Method = Annotated[list[str] | None, typer.Option(help="kmeans, dbscan or hdbscan; more than one if you like.")]
-Projection = Annotated[str, typer.Option(help="Points of the plane: pca (quick), umap or tsne.")]
+Method = Annotated[list[str] | None, typer.Option(help=f"{either(tuple(CLUSTER))}; can be given more than once.")]
+Projection = Annotated[str, typer.Option(help=f"Positions in the plane by {either(tuple(PROJECT))}.")]
 
 
 @app.command(

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headatlas.cli.base import AtlasPath, Name, Of, Scheduler, Seed, Workers, app, check_output, open_atlas
+from headatlas.cli.flags import given, takes
 from headatlas.errors import OptionError
+from headatlas.options import either
+from headatlas.stages.cluster import methods as cluster_methods
+from headatlas.stages.features import encoders
+from headatlas.stages.project import methods as project_methods
 
 if TYPE_CHECKING:
     from headatlas.atlas.store import Atlas
 
-encoder = typer.Typer(help="Train an encoder of attention maps of your own.", no_args_is_help=True)
+encoder = typer.Typer(help="Train your own encoder of attention maps.", no_args_is_help=True)
 app.add_typer(encoder, name="encoder")
 
-Encoder = Annotated[
-    str,
-    typer.Option(help="attention-ssl, pooled, stats, a file made by `encoder train`, or a Hugging Face vision model."),
-]
+Encoder = Annotated[str, typer.Option(help=f"{encoders.choices()}.")]
 
 
 @app.command(
@@ -31,7 +34,7 @@ Encoder = Annotated[
 )
 def features(
     path: AtlasPath,
-    encoder: Encoder = "attention-ssl",
+    encoder: Encoder = encoders.DEFAULT,
     name: Name = None,
     preprocess: Annotated[str, typer.Option(help="For vision models: default, or capstone (column-wise).")] = "default",
     seed: Seed = 0,
@@ -68,14 +71,8 @@ def train(
     typer.echo(f"\nNext: headatlas features {atlases[0]} --encoder {output}")
 
 
-def number(text: str, option: str, kind: type[float]) -> Any:
-    """A number or `auto`."""
-    if text == "auto":
-        return text
-    try:
-        return kind(text)
-    except ValueError:
-        raise OptionError(f"--{option} {text}: give a number or auto") from None
+CLUSTER = {name: method.options() for name, method in cluster_methods.CLASSES.items()}
+PROJECT = {name: method.options() for name, method in project_methods.CLASSES.items()}
 
 
 @app.command(
@@ -87,67 +84,50 @@ def number(text: str, option: str, kind: type[float]) -> Any:
 
     headatlas cluster sample.atlas --sweep -o curves.png"""
 )
+@takes(CLUSTER)
 def cluster(
     path: AtlasPath,
-    method: Annotated[str, typer.Option(help="kmeans, dbscan or hdbscan.")] = "kmeans",
-    k: Annotated[str, typer.Option(help="kmeans: number of clusters, or auto.")] = "auto",
-    eps: Annotated[str, typer.Option(help="dbscan: radius, or auto.")] = "auto",
-    min_samples: Annotated[int, typer.Option(help="dbscan, hdbscan: neighbours that make a core.")] = 10,
-    min_cluster_size: Annotated[str, typer.Option(help="hdbscan: maps in the smallest cluster, or auto.")] = "auto",
-    level: Annotated[str, typer.Option(help="Cluster maps, or heads (the mean vector of each).")] = "maps",
-    of: Of = None,
-    name: Name = None,
-    sample: Annotated[int | None, typer.Option(help="Maps to fit on, the rest is assigned; 0: all.")] = None,
-    seed: Seed = 0,
-    backend: Annotated[str, typer.Option(help="sklearn, or cuml where RAPIDS is installed.")] = "sklearn",
-    workers: Workers = 0,
-    scheduler: Scheduler = None,
+    method: Annotated[
+        str | None, typer.Option(help=either(tuple(CLUSTER)) + ".", show_default=cluster_methods.DEFAULT)
+    ] = None,
+    *,
     sweep: Annotated[bool, typer.Option("--sweep", help="Compare methods and numbers of clusters instead.")] = False,
     output: Annotated[str | None, typer.Option("-o", "--output", help="With --sweep: where the curves go.")] = None,
+    **flags: Any,
 ) -> None:
     """Find groups of maps (or of heads) that look alike."""
     from headatlas.stages import cluster as stage
 
     atlas = open_atlas(path)
     if sweep:
-        _sweep(atlas, of, seed, output)
+        _sweep(atlas, method, flags, output)
         return
     if output is not None:
         raise OptionError("-o is for --sweep: a clustering is kept in the atlas itself")
-    own: dict[str, dict[str, Any]] = {
-        "kmeans": {"k": number(k, "k", int)},
-        "dbscan": {"eps": number(eps, "eps", float), "min_samples": min_samples},
-        "hdbscan": {"min_cluster_size": number(min_cluster_size, "min-cluster-size", int), "min_samples": min_samples},
-    }
-    if method not in own:
-        raise OptionError(f"--method {method}: choose {', '.join(own)}")
-    options = own[method] | ({} if sample is None else {"sample": sample})
-    stage.METHODS[method](
-        atlas,
-        of=of,
-        name=name,
-        level=level,
-        seed=seed,
-        backend=backend,
-        workers=workers,
-        scheduler=scheduler,
-        **options,
-    )
+    method = method or cluster_methods.DEFAULT
+    options = given(flags, method, CLUSTER)
+    stage.METHODS[method](atlas, **options)
     typer.echo(str(atlas))
     typer.echo(f"\nNext: headatlas correlate {path}")
 
 
-def _sweep(atlas: Atlas, of: str | None, seed: int, output: str | None) -> None:
+def _sweep(atlas: Atlas, method: str | None, flags: Mapping[str, Any], output: str | None) -> None:
+    """Compare all methods, or one, and draw the curves."""
     from headatlas.cli.inspect import print_table
     from headatlas.stages import cluster as stage
 
+    for name, value in flags.items():
+        if value is not None and name not in ("of", "sample", "seed"):
+            raise OptionError(f"--{name.replace('_', '-')} is for a single clustering, not for --sweep")
+    options = given(flags, method or cluster_methods.DEFAULT, CLUSTER)
+    options |= {} if method is None else {"methods": [method]}
     if output is None:
-        print_table(stage.sweep(atlas, of=of, seed=seed))
+        print_table(stage.sweep(atlas, **options))
         return
     from headatlas import plot
 
     check_output(output, plot.SUFFIXES)
-    print_table(stage.sweep(atlas, of=of, seed=seed))
+    print_table(stage.sweep(atlas, **options))
     plot.save(plot.quality(atlas), output)
 
 
@@ -158,27 +138,18 @@ def _sweep(atlas: Atlas, of: str | None, seed: int, output: str | None) -> None:
 
     headatlas project sample.atlas --method tsne --perplexity 50"""
 )
+@takes(PROJECT)
 def project(
     path: AtlasPath,
-    method: Annotated[str, typer.Option(help="pca, umap or tsne.")] = "pca",
-    neighbours: Annotated[int, typer.Option(help="umap: neighbours of a point that count.")] = 15,
-    perplexity: Annotated[float, typer.Option(help="tsne: about how many neighbours count.")] = 30,
-    of: Of = None,
-    name: Name = None,
-    sample: Annotated[int | None, typer.Option(help="Maps to fit on; the rest is placed among them.")] = None,
-    seed: Seed = 0,
-    workers: Workers = 0,
-    scheduler: Scheduler = None,
+    method: Annotated[str, typer.Option(help=either(tuple(PROJECT)) + ".")] = project_methods.DEFAULT,
+    **flags: Any,
 ) -> None:
     """Lay all maps out in the plane, and say how far each point can be trusted."""
     from headatlas.stages import project as stage
 
-    if method not in stage.METHODS:
-        raise OptionError(f"--method {method}: choose {', '.join(stage.METHODS)}")
+    options = given(flags, method, PROJECT)
     atlas = open_atlas(path)
-    own: dict[str, dict[str, Any]] = {"pca": {}, "umap": {"neighbours": neighbours}, "tsne": {"perplexity": perplexity}}
-    options = own[method] | ({} if sample is None else {"sample": sample})
-    stage.METHODS[method](atlas, of=of, name=name, seed=seed, workers=workers, scheduler=scheduler, **options)
+    stage.METHODS[method](atlas, **options)
     typer.echo(str(atlas))
 
 

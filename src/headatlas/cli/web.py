@@ -55,6 +55,8 @@ def export(
     from headatlas.web.export import export as write
 
     done = write(open_atlas(path), folder, full=full, examples=examples, tsne=tsne, model=model)
-    laid = f", t-SNE of {done.laid}" if done.laid else ""
-    typer.echo(f"{folder}: {done.files:,} files, {done.bytes / 1e6:,.1f} MB, full maps of {done.full} examples{laid}")
+    tsne_note = f", t-SNE of {done.tsne}" if done.tsne else ""
+    typer.echo(
+        f"{folder}: {done.files:,} files, {done.bytes / 1e6:,.1f} MB, full maps of {done.full} examples{tsne_note}"
+    )
     typer.echo(f"\nNext: python -m http.server --bind 127.0.0.1 --directory {folder}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from headatlas.data.dataset import Example, Items, Modality, Skipped
 from headatlas.data.files import raw_bytes
-from headatlas.data.images import image_fault
+from headatlas.data.readers.images import image_fault
 from headatlas.errors import DataError
 
 __all__ = ["Memory"]

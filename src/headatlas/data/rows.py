@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from headatlas.data.dataset import Example, Skipped
 from headatlas.errors import DataError, OptionError
 
-__all__ = ["TEXT_NAMES", "Columns", "Picked", "named"]
+__all__ = ["ROW_ID", "TEXT_NAMES", "Columns", "Picked", "named"]
 
+ROW_ID = "column `id`, or number of the row, from 0"
 TEXT_NAMES = (
     "text",
     "sentence",

@@ -1,56 +1,20 @@
 """The names a dataset can be asked for by, and the reader behind each."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from headatlas.data import files, hub, images, lines, squad, tabular, treebank
-from headatlas.data.dataset import Dataset, Example, Items, Modality, Skipped, Window
+from headatlas.data.dataset import Dataset, Example, Items
 from headatlas.data.memory import Memory
+from headatlas.data.reader import Reader
+from headatlas.data.readers import READERS, forms
 from headatlas.data.rows import Columns
 from headatlas.errors import DataError, OptionError
 
-__all__ = ["READERS", "Reader", "load"]
+__all__ = ["READERS", "load"]
 
-Examples = Iterator[Example] | Iterator[Example | Skipped]
 COMPRESSED = (".gz", ".bz2", ".xz")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
-    """How one form of dataset is read: with `plain` where the form fixes the columns, else with `table`."""
-
-    form: str
-    plain: Callable[[str], Examples] | None = None
-    table: Callable[[str, Columns], Examples] | None = None
-    fixed: str | None = None
-    check: Callable[[str], None] = files.require
-    content: Callable[[str], Iterator[bytes]] = files.raw_bytes
-    modality: Modality = "text"
-    window: Window | None = None
-
-
-READERS: dict[str, Reader] = {
-    "sample": Reader(form="sample", plain=squad.passages, fixed=squad.SAMPLE),
-    "sample:questions": Reader(form="sample:questions", plain=squad.questions, fixed=squad.SAMPLE, window=Window()),
-    ".txt": Reader(form="FILE.txt", plain=lines.lines),
-    "paragraphs:": Reader(form="paragraphs:FILE", plain=lines.paragraphs),
-    ".jsonl": Reader(form="FILE.jsonl", table=tabular.json_lines),
-    ".csv": Reader(form="FILE.csv", table=tabular.comma_separated),
-    ".tsv": Reader(form="FILE.tsv", table=tabular.tab_separated),
-    ".parquet": Reader(form="FILE.parquet", table=tabular.parquet),
-    "squad:": Reader(form="squad:FILE", plain=squad.questions, window=Window()),
-    "conllu:": Reader(form="conllu:FILE", plain=treebank.sentences),
-    "images:": Reader(
-        form="images:FOLDER",
-        plain=images.folder,
-        check=images.require_folder,
-        content=images.folder_bytes,
-        modality="image",
-    ),
-    "hf:": Reader(form="hf:NAME[:SPLIT]", table=hub.hub, check=hub.require_library, content=hub.hub_bytes),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +45,7 @@ def load(
     pair_column: str | None = None,
     limit: int | None = None,
 ) -> Dataset:
-    """Open a dataset by name, or take texts that are already here.
+    """Open a dataset by name, or take texts that are in memory.
 
     >>> load("sample", limit=2)
     <Dataset sample: text, limit=2>
@@ -90,8 +54,21 @@ def load(
     >>> load("corpus.docx")
     Traceback (most recent call last):
     headatlas.errors.DataError: 'corpus.docx' is no dataset of a known form. Write one of: sample, sample:questions, \
-FILE.txt, paragraphs:FILE, FILE.jsonl, FILE.csv, FILE.tsv, FILE.parquet, squad:FILE, conllu:FILE, images:FOLDER, \
-hf:NAME[:SPLIT]; of a file, .gz at the end is fine.
+FILE...; of a file, .gz at the end is fine.
+
+    Parameters
+    ----------
+    spec : str, or iterable of str or Example
+        A name in one of the forms that docs/data.md lists, or the texts or examples themselves.
+    text_column, pair_column : str, optional
+        Columns of a table that hold the text and the second text of a pair.
+    limit : int, optional
+        Read only the first examples.
+
+    Returns
+    -------
+    dataset : Dataset
+        Reads its examples each time it is iterated.
     """
     columns = Columns(text_column, pair_column)
     if isinstance(spec, str):
@@ -128,7 +105,6 @@ def _resolve(spec: str) -> tuple[Reader, str]:
     suffix = (PurePosixPath(name.stem) if name.suffix.lower() in COMPRESSED else name).suffix.lower()
     if suffix in READERS:
         return READERS[suffix], spec
-    forms = ", ".join(reader.form for reader in READERS.values())
     raise DataError(
-        f"{spec!r} is no dataset of a known form. Write one of: {forms}; of a file, .gz at the end is fine."
+        f"{spec!r} is no dataset of a known form. Write one of: {forms()}; of a file, .gz at the end is fine."
     )

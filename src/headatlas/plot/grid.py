@@ -16,6 +16,7 @@ from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.plot.style import MAPS_NOTE, REST, SMALL, Page, colour, legend_height, map_picture, patch, readable, turn
 from headatlas.progress import many, percent
+from headatlas.statistics import Mark, Offset, Source, statistic
 
 LABELS = 0.42  # inches for the numbers of layers and heads
 LEGEND = 3.1
@@ -153,7 +154,7 @@ def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64],
         zero = "; 0: all its maps lie in one cluster" if by == "entropy" else ""
         where = f"Over the maps of each head, clusters of {of}{zero}."
     elif name in statistics and name in atlas.table("heads").column_names:
-        table, by, label = atlas.table("heads"), name, f"{wording.statistic(name)} ({wording.unit(name)})"
+        table, by, label = atlas.table("heads"), name, f"{statistic(name).label} ({statistic(name).unit})"
         where = f"Mean of the statistic “{name}” over all examples, for each head."
     else:
         raise OptionError(
@@ -189,14 +190,15 @@ def _maps(atlas: Atlas, dark: bool) -> Figure:
     return page.figure
 
 
+def _is_kind_of_token(source: Source) -> bool:
+    """Whether a statistic is the attention to one kind of token: a marked one, or the query itself or beside it."""
+    return isinstance(source, Mark) or (isinstance(source, Offset) and abs(source.by) <= 1)
+
+
 def _target_sentence(atlas: Atlas) -> str:
     """How many heads give half of their attention to one kind of token, and to which most often."""
     table = atlas.table("heads")
-    kinds = [
-        name
-        for name in table.column_names
-        if name in ("previous", "self", "next", "first", "punctuation") or name.startswith("special:")
-    ]
+    kinds = [name for name in table.column_names if _is_kind_of_token(statistic(name).source)]
     if not kinds or not table.num_rows:
         return "What every head looks at, on average"
     means = np.nan_to_num(np.stack([table[name].to_numpy(zero_copy_only=False) for name in kinds], 1))
@@ -205,5 +207,5 @@ def _target_sentence(atlas: Atlas) -> str:
     if not half.any():
         return f"No head gives half of its attention to one kind of token ({table.num_rows} heads)"
     counts = np.bincount(means[half].argmax(1), minlength=len(kinds))
-    best = wording.statistic(kinds[int(counts.argmax())]).removeprefix("attention to ")
+    best = statistic(kinds[int(counts.argmax())]).label.removeprefix("attention to ")
     return f"{said}; {int(counts.max())} of them to {best}"

@@ -17,7 +17,8 @@ from headatlas.errors import OptionError
 from headatlas.numeric.quantiles import Axis, axis
 from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, colour, legend_height, turn
 from headatlas.progress import many, percent
-from headatlas.wording import ratio, statistic, unit
+from headatlas.statistics import statistic
+from headatlas.wording import ratio
 
 MOST = 200_000  # points drawn
 DOUBT = 0.8  # points of less trust are faded
@@ -178,9 +179,9 @@ def _colouring(
     if by == "head":
         return Colouring("head (of its layer)", head.astype(float))
     if by.removeprefix("stat:") in statistics:
-        place = statistics.index(by.removeprefix("stat:"))
-        by = by.removeprefix("stat:")
-        return Colouring(f"{statistic(by)} ({unit(by)})", atlas.read("stats", (..., place)).reshape(-1)[shown])
+        declared = statistic(by.removeprefix("stat:"))
+        values = atlas.read("stats", (..., statistics.index(declared.name))).reshape(-1)
+        return Colouring(f"{declared.label} ({declared.unit})", values[shown])
     if by == "n_tokens":
         lengths = atlas.table("examples", columns=[by])[by].to_numpy()
         return Colouring("length (tokens)", lengths[example].astype(float))

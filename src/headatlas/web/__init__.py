@@ -1,4 +1,4 @@
-"""The page: a server for one atlas, and the same page as files. Light: what it needs is imported when it is used."""
+"""The page: a server for one atlas, and the same page as files. Importing this is quick."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ if TYPE_CHECKING:
 
     from headatlas.atlas.store import Atlas
     from headatlas.models.model import Model
-    from headatlas.web.server.serve import Shown
+    from headatlas.web.server.serve import BackgroundServer
 
 __all__ = ["open"]
 
 
 def open(  # noqa: A001 - read as headatlas.web.open
     atlas: Atlas | str | os.PathLike[str], *, port: int | None = None, model: str | Model | None = None
-) -> Shown:
-    """Show an atlas in a notebook, or give its address; the server runs in the background until `close()`.
+) -> BackgroundServer:
+    """Serve an atlas in the background until `close()`; a notebook shows the page.
 
     >>> import headatlas as ha
     >>> atlas = ha.collect.maps("packaged", ["The cat sat."], "memory://shown.atlas")
@@ -27,6 +27,6 @@ def open(  # noqa: A001 - read as headatlas.web.open
     >>> page.close()
     """
     from headatlas.atlas.store import Atlas
-    from headatlas.web.server.serve import Shown
+    from headatlas.web.server.serve import BackgroundServer
 
-    return Shown(atlas if isinstance(atlas, Atlas) else Atlas.open(atlas), port, model)
+    return BackgroundServer(atlas if isinstance(atlas, Atlas) else Atlas.open(atlas), port, model)

@@ -1,47 +1,56 @@
-"""The page as files: what the server would answer, each answer at its own path, so that any web server can show it."""
+"""The page as files: each response of the server at its own path, so that any web server can show it."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from headatlas import __version__, progress
 from headatlas.atlas.store import Atlas
 from headatlas.errors import HeadatlasError, OptionError, StoreError
+from headatlas.web import export_items
 from headatlas.web.api import openapi
-from headatlas.web.api.errors import Problem
-from headatlas.web.api.payloads import Payload
-from headatlas.web.api.responses import encoded
-from headatlas.web.compute.live import Job, Live, one_map
+from headatlas.web.api.endpoints import OPENAPI, PREFIX
+from headatlas.web.api.errors import RequestError
+from headatlas.web.compute.runner import ModelRunner
 from headatlas.web.server.access import PAGE_POLICY
-from headatlas.web.server.static_files import BUILT, KINDS, NOT_BUILT, Pages
-from headatlas.web.views import cards, clusters, columns, examples
-from headatlas.web.views.site import Site, View
+from headatlas.web.server.responses import to_bytes
+from headatlas.web.server.static_files import BUILT, MEDIA, NOT_BUILT, StaticFiles
+from headatlas.web.views import clusters
+from headatlas.web.views.snapshot import ExportedExamples, Snapshot
+from headatlas.web.views.watcher import AtlasWatcher
 
-MARK = "headatlas-export.json"
-ROOM = 10**9  # bytes that examples may take, unless their number is given
-GUARDED = (  # a host of files sends no headers of ours, so the page itself says what it may load
+MARKER = "headatlas-export.json"  # lists what an export wrote
+LARGEST = 10**9  # bytes of all examples, unless their number is given
+TOKEN_BYTES = 60  # of a token in the file of an example, approximately
+WITH_POLICY = (  # file hosts do not send our security headers, so the page itself says what it may load
     b"<head>",
     f'<head><meta http-equiv="content-security-policy" content="{PAGE_POLICY}">'.encode(),
 )
-A_TOKEN = 60  # bytes of a token in the page of an example, about
-Item = tuple[str, Callable[[View], Payload | bytes]]
 
 
 @dataclass(frozen=True)
-class Done:
+class ExportSummary:
     """What was written."""
 
     files: int
     bytes: int
     examples: int
     full: int
-    laid: int
+    tsne: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many examples have full maps, pooled maps and t-SNE; see `export`."""
+
+    full: int
+    examples: int | None
+    tsne: int
 
 
 def export(
@@ -53,208 +62,165 @@ def export(
     tsne: int = 0,
     model: str | None = None,
     static: Path | None = BUILT,
-) -> Done:
-    """Write the page and all it asks for into a folder that is new, empty, or holds an earlier export.
+) -> ExportSummary:
+    """Write the page and everything it asks for into a folder.
 
-    Of the first `full` examples full maps are written, if the model is at hand. `examples` says how many have pooled
-    maps; by default all, or as many as fit in a gigabyte. Those that show a cluster always have. Of the first `tsne`
-    examples the layouts of all heads are made and written, which takes some seconds each.
+    Parameters
+    ----------
+    atlas
+        What is shown.
+    folder
+        New, empty, or the folder of an earlier export.
+    full
+        How many examples, from the first on, have full maps, if the model is available.
+    examples
+        How many have pooled maps. By default all, or as many as fit in a gigabyte. Those that show a cluster always do.
+    tsne
+        How many, from the first on, have layouts of all heads, which takes some seconds each.
+    model
+        Model for full maps. By default the one the atlas was made with, if it is available.
+    static
+        Folder of the built page.
     """
     if full < 0 or tsne < 0 or (examples is not None and examples < 0):
         raise OptionError("--full, --examples and --tsne cannot be negative")
     atlas.needed("collect")
     target = Path(folder).expanduser()
-    live = Live(model)
+    runner = ModelRunner(model)
     try:
-        view = Site(atlas, live).view()
+        snapshot = AtlasWatcher(atlas, runner.loader).snapshot()
         _prepare(target)
-        return _write(view, live, target, (full, examples, tsne), Pages(static))
+        return _write(snapshot, runner, target, Counts(full, examples, tsne), StaticFiles(static))
     except OSError as error:
         raise StoreError(f"{target} cannot be written: {error.strerror or error}. Choose another folder") from error
     finally:
-        live.close()
+        runner.close()
 
 
 def _write(
-    view: View, live: Live, target: Path, counts: tuple[int, int | None, int], pages: Pages
-) -> Done:  # fmt: skip
-    whole, made = _full(view, live, target, counts[0])
-    laid, sizes = _laid(view, live, target, counts[2])
-    made += sizes
-    shown, listed = _chosen(view, counts[1], [*whole, *laid])
-    note = f"This page holds full maps of {progress.many(len(whole), 'example')}; headatlas serve makes all of them."
-    frozen = View(view.atlas, view.tag, False, note, True, tuple(whole), tuple(laid), frozenset(shown))
-    items = [*_items(frozen), *_pages(frozen, listed)]
-    with progress.bar("writing", len(items), "files") as advance:
-        for path, make in items:
-            try:
-                made.append(_save(target / path, encoded(make(frozen))))
-            except Problem as problem:  # a picture that is not where it was
-                progress.say(f"left out {path}: {problem}")
-            advance(1)
-    made += _page(target, pages)
+    snapshot: Snapshot, runner: ModelRunner, target: Path, counts: Counts, files: StaticFiles
+) -> ExportSummary:  # fmt: skip
+    full, sizes = _compute(snapshot, runner, target, counts.full, export_items.FULL_MAPS, "full maps")
+    tsne, tsne_sizes = _compute(snapshot, runner, target, counts.tsne, export_items.TSNE, "t-SNE")
+    pooled, listed = _choose_examples(snapshot, counts.examples, [*full, *tsne])
+    note = f"This page holds full maps of {progress.many(len(full), 'example')}; headatlas serve computes all of them."
+    exported = ExportedExamples(frozenset(pooled), tuple(full), tuple(tsne))
+    frozen = Snapshot(snapshot.atlas, snapshot.tag, False, note, exported)
+    sizes += [*tsne_sizes, *_read(frozen, target, listed), _save(target / OPENAPI, _schema()), *_page(target, files)]
     _mark(target)
-    return Done(len(made), sum(made), len(shown), len(whole), len(laid))
+    return ExportSummary(len(sizes), sum(sizes), len(pooled), len(full), len(tsne))
 
 
-def _items(view: View) -> Iterator[Item]:
-    """Everything but what belongs to one example."""
-    yield "api/atlas.json", cards.card
-    yield "api/heads.json", cards.heads
-    yield "api/heads/maps.bin", cards.head_maps
-    yield "api/examples.json", examples.listed
-    yield "api/texts.json", examples.texts
-    yield openapi.ADDRESS.lstrip("/"), _schema
-    for name in view.atlas.results("project"):
-        yield f"api/projections/{name}.bin", partial(columns.positions, name=name)
-        yield f"api/projections/{name}/trust.bin", partial(columns.trust, name=name)
-    for name in columns.catalogue(view):
-        yield f"api/columns/{name}.bin", partial(columns.column, name=name)
-    for name in view.atlas.results("cluster"):
-        yield from _clustering(view, name)
+def _read(snapshot: Snapshot, target: Path, listed: list[int]) -> list[int]:
+    """Write everything that is read from the atlas; the size of each file."""
+    items = list(export_items.stored(snapshot, listed))
+    sizes = []
+    with progress.bar("writing", len(items), "files") as advance:
+        for item in items:
+            try:
+                sizes.append(_save(target / item.path, to_bytes(item.read(snapshot))))
+            except RequestError as error:  # an image that no longer exists
+                progress.say(f"skipped {item.path}: {error}")
+            advance(1)
+    return sizes
 
 
-def _schema(view: View) -> bytes:
-    """As the server writes it."""
+def _compute(
+    snapshot: Snapshot, runner: ModelRunner, target: Path, count: int, over: Sequence[str], title: str
+) -> tuple[list[int], list[int]]:
+    """Write what is computed for the first examples; which examples, and the size of each file."""
+    count = min(count, snapshot.shape[0])
+    if not count or not snapshot.live:
+        if count:
+            progress.say(f"without {title}: {snapshot.live_note}")
+        return [], []
+    sizes: list[int] = []
+    with progress.bar(title, count, "examples") as advance:
+        for example in range(count):
+            try:
+                for item in export_items.computed(over, snapshot, example):
+                    sizes.append(_save(target / item.path, to_bytes(item.compute(runner, snapshot))))
+            except HeadatlasError as error:
+                progress.say(f"without {title} from example {example} on: {error}")
+                return list(range(example)), sizes
+            advance(1)
+    return list(range(count)), sizes
+
+
+def _schema() -> bytes:
+    """The OpenAPI schema as the server writes it."""
     return json.dumps(openapi.schema(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _clustering(view: View, of: str) -> Iterator[Item]:
-    base = f"api/clusterings/{of}"
-    yield f"{base}/clusters.json", partial(clusters.clusters, name=of)
-    yield f"{base}/means.bin", partial(clusters.means, name=of)
-    if of not in view.atlas.results("correlate"):
-        return
-    yield f"{base}/profiles.json", partial(clusters.profiles, name=of)
-    if clusters.exemplars(view, of):
-        yield f"{base}/exemplars.bin", partial(clusters.exemplar_maps, name=of)
-    for one in clusters.ranked(view, of):
-        yield f"{base}/clusters/{one.number}.json", partial(clusters.cluster, name=of, number=one.number)
-
-
-def _pages(view: View, listed: list[int]) -> Iterator[Item]:
-    """What belongs to one example."""
-    pictures = view.atlas.header["data"]["modality"] == "image"
-    for number in listed:
-        base = f"api/examples/{number}"
-        yield f"{base}.json", partial(examples.example, number=number)
-        if view.pages is None or number in view.pages:
-            yield f"{base}/pooled.bin", partial(examples.pooled, number=number)
-            if pictures:
-                yield f"{base}/image.png", partial(examples.picture, number=number)
-
-
-def _full(view: View, live: Live, target: Path, count: int) -> tuple[list[int], list[int]]:
-    """Write the full maps of the first examples; which ones, and the bytes of each file."""
-    count = min(count, view.shape[0])
-    if not count or not view.live:
-        if count:
-            progress.say(f"without full maps: {view.note}")
-        return [], []
-    layers = view.atlas.header["model"]["layers"]
-    sizes: list[int] = []
-    with progress.bar("full maps", count, "examples") as advance:
-        for number in range(count):
-            for layer, head in ((n, h) for n, one in enumerate(layers) for h in range(one["heads"])):
-                try:
-                    found = live.example(view, number, layer, head)
-                    content = found if isinstance(found, bytes) else one_map(found.future.result(), layer, head)
-                except HeadatlasError as error:
-                    progress.say(f"without full maps from example {number} on: {error}")
-                    return list(range(number)), sizes
-                sizes.append(_save(target / f"api/examples/{number}/full/{layer}.{head}.bin", content))
-            advance(1)
-    return list(range(count)), sizes
-
-
-def _laid(view: View, live: Live, target: Path, count: int) -> tuple[list[int], list[int]]:
-    """Write head t-SNE of the first examples; which ones, and the bytes of each file."""
-    count = min(count, view.shape[0])
-    if not count or not view.live:
-        if count:
-            progress.say(f"without t-SNE: {view.note}")
-        return [], []
-    sizes: list[int] = []
-    with progress.bar("t-SNE", count, "examples") as advance:
-        for number in range(count):
-            try:
-                found = live.laid(view, number)
-                laid = found.future.result() if isinstance(found, Job) else found
-            except HeadatlasError as error:
-                progress.say(f"without t-SNE from example {number} on: {error}")
-                return list(range(number)), sizes
-            base = target / f"api/examples/{number}"
-            sizes.append(_save(base / "tsne.json", encoded(laid.answer)))
-            sizes += [_save(base / "tsne" / f"{name}.bin", content) for name, content in laid.buffers.items()]
-            advance(1)
-    return list(range(count)), sizes
-
-
-def _chosen(view: View, wanted: int | None, whole: list[int]) -> tuple[set[int], list[int]]:
-    """Examples that have pooled maps, and those that have a page at all; what is left out is said."""
-    count, (layers, heads) = view.shape[0], view.shape[1:]
-    r = view.atlas.array("pooled").shape[-1]
-    tokens = int(view.atlas.collection["counts"].get("tokens", 0))
-    each, texts = layers * heads * r * r * 2, tokens * A_TOKEN
-    every = wanted is None and texts <= ROOM // 2
-    fits = max(0, ROOM - texts) // each if every else ROOM // (each + texts // max(1, count))
-    first = range(min(count, fits if wanted is None else wanted))
-    always = {row["example"] for of in view.atlas.results("cluster") for row in clusters.exemplars(view, of)}
-    shown = {*first, *whole, *always}
-    listed = list(range(count)) if every else sorted(shown)
-    if len(shown) < count:
-        rest = "the others have their tokens only" if every else "the others have no page"
-        progress.say(f"{len(shown):,} of {count:,} examples have pooled maps, {rest}; --examples changes that")
-    return shown, listed
+def _choose_examples(snapshot: Snapshot, wanted: int | None, computed: list[int]) -> tuple[set[int], list[int]]:
+    """Examples that have pooled maps, and those that have a file at all; reports if some are left out."""
+    count, (layers, heads) = snapshot.shape[0], snapshot.shape[1:]
+    r = snapshot.atlas.array("pooled").shape[-1]
+    tokens = int(snapshot.atlas.collection["counts"].get("tokens", 0))
+    map_bytes, text_bytes = layers * heads * r * r * 2, tokens * TOKEN_BYTES
+    every_text = wanted is None and text_bytes <= LARGEST // 2
+    if every_text:
+        fitting = max(0, LARGEST - text_bytes) // map_bytes
+    else:
+        fitting = LARGEST // (map_bytes + text_bytes // max(1, count))
+    first = range(min(count, fitting if wanted is None else wanted))
+    clusterings = snapshot.atlas.results("cluster")
+    exemplars = {row["example"] for name in clusterings for row in clusters.exemplars(snapshot, name)}
+    pooled = {*first, *computed, *exemplars}
+    if len(pooled) < count:
+        rest = "the others have their tokens only" if every_text else "the others have no page"
+        progress.say(f"{len(pooled):,} of {count:,} examples have pooled maps, {rest}; --examples changes that")
+    return pooled, list(range(count)) if every_text else sorted(pooled)
 
 
 # files
 
 
 def _prepare(target: Path) -> None:
-    """Make the folder, and empty it of an earlier export; of nothing else."""
+    """Make the folder, and remove an earlier export from it, but nothing else."""
     if target.exists() and not target.is_dir():
         raise OptionError(f"{target} is a file. Give a folder")
-    there = sorted(one.name for one in target.iterdir()) if target.exists() else []
-    if there and MARK not in there:
-        raise OptionError(f"{target} is not empty and no earlier export (it holds {there[0]}). Give another folder")
-    if there:
+    names = sorted(entry.name for entry in target.iterdir()) if target.exists() else []
+    if names and MARKER not in names:
+        raise OptionError(f"{target} is not empty and not an earlier export (it holds {names[0]}). Give another folder")
+    if names:
         for name in _marked(target):
-            one = target / name
-            if one.is_dir() and not one.is_symlink():
-                shutil.rmtree(one)
+            entry = target / name
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
             else:
-                one.unlink(missing_ok=True)
+                entry.unlink(missing_ok=True)
     target.mkdir(parents=True, exist_ok=True)
-    _mark(target, ["api"])  # a stopped export can be done again
+    _mark(target, [PREFIX.rstrip("/")])  # an interrupted export can be repeated
 
 
 def _marked(target: Path) -> list[str]:
-    """What an earlier export wrote, by its own account."""
+    """What an earlier export wrote, according to its marker."""
     try:
-        names = json.loads((target / MARK).read_text(encoding="utf-8"))["wrote"]
+        names = json.loads((target / MARKER).read_text(encoding="utf-8"))["wrote"]
         return [name for name in names if name == Path(name).name and name not in ("", ".", "..")]
     except (ValueError, KeyError, TypeError):
-        raise OptionError(f"{target / MARK} is damaged. Give another folder, or empty this one") from None
+        raise OptionError(f"{target / MARKER} is damaged. Give another folder, or empty this one") from None
 
 
 def _mark(target: Path, names: list[str] | None = None) -> None:
-    wrote = names if names is not None else sorted({one.name for one in target.iterdir()} - {MARK})
+    wrote = names if names is not None else sorted({entry.name for entry in target.iterdir()} - {MARKER})
     text = json.dumps({"headatlas": __version__, "wrote": wrote}, indent=1)
-    (target / MARK).write_text(text + "\n", encoding="utf-8")
+    (target / MARKER).write_text(text + "\n", encoding="utf-8")
 
 
-def _page(target: Path, pages: Pages) -> list[int]:
-    """The files of the built page; `.nojekyll` keeps a well-known host from leaving some out."""
+def _page(target: Path, files: StaticFiles) -> list[int]:
+    """The files of the built page; `.nojekyll` keeps GitHub Pages from leaving some out."""
     sizes = [_save(target / ".nojekyll", b"")]
-    if pages.folder is None or not pages.built:
+    if files.folder is None or not files.built:
         progress.say("the page was not built: only its data is written")
         return [*sizes, _save(target / "index.html", NOT_BUILT.encode())]
-    for file in sorted(pages.folder.rglob("*")):
-        path = file.relative_to(pages.folder)
-        if file.suffix in KINDS and pages.find(path.as_posix()) is not None:
+    for file in sorted(files.folder.rglob("*")):
+        path = file.relative_to(files.folder)
+        if file.suffix in MEDIA and files.find(path.as_posix()) is not None:
             content = file.read_bytes()
-            sizes.append(_save(target / path, content if path.name != "index.html" else content.replace(*GUARDED, 1)))
+            is_page = path.name == "index.html"
+            sizes.append(_save(target / path, content.replace(*WITH_POLICY, 1) if is_page else content))
     return sizes
 
 

@@ -122,7 +122,11 @@ describe("words", () => {
         atlas,
         "nothing with a name stands out; most telling of 31 statistics: previous 0.01 against 0.05, delta -0.66 [-0.69, -0.64]",
       )[1],
-    ).toMatchObject({ statistic: "Previous" });
+    ).toMatchObject({ statistic: "Attention to the previous token" });
+    expect(reasons(atlas, "just_after 0.40 against 0.05, delta 0.95")[0]).toMatchObject({
+      statistic: "Attention to the four tokens after",
+    });
+    expect(reasons(atlas, "unheard_of 0.40 against 0.05, delta 0.95")[0]).toMatchObject({ statistic: "Unheard_of" });
     expect(reasons(atlas, "")).toEqual([]);
   });
   it("sorts and filters, noise last", () => {

@@ -1,6 +1,7 @@
 // Clusters in words: how sure one can be, where they live, what tells them apart.
 import type { AtlasCard, ClusterRow } from "../../lib/api";
 import { amount, plural, percent } from "../../lib/format";
+import { statistic } from "../../lib/statistics";
 
 export const STABLE = 0.85;
 export const FAIR = 0.6;
@@ -81,16 +82,8 @@ export interface Reason {
   delta: string;
 }
 
-// sums of statistics that name clusters and are not columns of their own
-const SUMS: Record<string, string> = {
-  just_before: "attention to the four tokens before",
-  just_after: "attention to the four tokens after",
-  around: "attention to the token itself and four on each side",
-  induction_only: "attention to what followed the same token, beyond the next one",
-};
-
 export function plainName(atlas: AtlasCard, name: string): string {
-  return atlas.statistics.find((one) => one.name === name)?.plain ?? SUMS[name] ?? name;
+  return atlas.statistics.find((one) => one.name === name)?.plain ?? statistic(name)?.label ?? name;
 }
 
 /** The evidence of a cluster's name, piece by piece; what is not of the known form stays as it is. */

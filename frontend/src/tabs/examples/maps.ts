@@ -1,5 +1,6 @@
 // Gets the maps of the chosen heads, a few at a time, and their mean.
-import { buffer, ApiError, fullMap, type AtlasCard, type Example, type Token } from "../../lib/api";
+import { paths, type Text } from "../../generated/paths";
+import { buffer, ApiError, fullMap, textOf, type AtlasCard, type Example, type Token } from "../../lib/api";
 import type { HeadRef } from "../../lib/selection.svelte";
 import { plural } from "../../lib/format";
 import { sides, type Kind } from "./heads";
@@ -37,20 +38,14 @@ export async function loadBundle(
   if (!heads.length) return { ...base, mean: new Float32Array(0), each: [], pooled: null, note: "" };
   if (!example.full) return { ...base, ...(await stored(atlas, example, heads, example.note || atlas.live_note)) };
   try {
-    return { ...base, ...(await full(example.full, heads, queries.length * keys.length, signal, progress)) };
+    return { ...base, ...(await full(textOf(example), heads, queries.length * keys.length, signal, progress)) };
   } catch (problem) {
     if (signal.aborted || !(problem instanceof ApiError) || !example.pooled) throw problem;
     return { ...base, ...(await stored(atlas, example, heads, problem.message)) };
   }
 }
 
-async function full(
-  path: string,
-  heads: HeadRef[],
-  size: number,
-  signal: AbortSignal,
-  progress: (done: number) => void,
-) {
+async function full(text: Text, heads: HeadRef[], size: number, signal: AbortSignal, progress: (done: number) => void) {
   const mean = new Float32Array(size);
   const keep = heads.length * size <= MEMORY;
   const each: Uint16Array[] = [];
@@ -58,7 +53,7 @@ async function full(
   const one = async () => {
     const own = next++;
     const { layer, head } = heads[own];
-    const map = await fullMap(path.replace("LAYER", String(layer)).replace("HEAD", String(head)), signal);
+    const map = await fullMap(paths.fullMap({ ...text, layer, head }), signal);
     if (map.length !== size)
       throw new ApiError(
         0,
@@ -92,7 +87,7 @@ async function stored(atlas: AtlasCard, example: Example, heads: HeadRef[], note
       atlas.live_note === note ? "" : atlas.live_note,
     );
   const r = atlas.resolution;
-  const all = await buffer(example.pooled);
+  const all = await buffer(paths.pooled(example));
   const mean = new Float32Array(r * r);
   const each = heads.map(({ layer, head }) => {
     const first = (layer * atlas.model.heads + head) * r * r;

@@ -1,14 +1,13 @@
 // One head among all: how unusual it is, its clusters over the data, and the way to the next head.
+import type { Statistic } from "../../generated/statistics";
 import type { HeadRow, LayerCard } from "../../lib/api";
 import { decodeLabel, MISSING, UNKNOWN } from "../../lib/encoding";
 import type { HeadRef } from "../../lib/selection.svelte";
+import { statistic } from "../../lib/statistics";
 
-export type Group = "position" | "tokens" | "shape";
+export type Group = Statistic["about"];
 
-export function groupOf(statistic: string): Group {
-  if (/^(special:|punctuation|same_token|induction|sep_to_sep|rest_to_sep)/.test(statistic)) return "tokens";
-  return /^(entropy|largest|position_deviation)/.test(statistic) ? "shape" : "position";
-}
+export const groupOf = (name: string): Group => statistic(name)?.about ?? "position";
 
 export interface Unusual {
   statistic: number;

@@ -1,55 +1,18 @@
 // What a head does, as a sentence: from the name of its main cluster and the statistic that tells most.
 import type { AtlasCard, HeadRow, Profile } from "../../lib/api";
 import { amount, count, headName, joinList, percent } from "../../lib/format";
+import { phrased } from "../../lib/statistics";
 import type { Unusual } from "./head";
-
-type Said = [string, string[]]; // how the sentence has a phrase of a name, and the statistics whose sum measures it
-
-const BEFORE = ["previous", "offset-2", "offset-3", "offset-4"];
-const AFTER = ["next", "offset+2", "offset+3", "offset+4"];
-const TARGETS: Record<string, Said> = {
-  "previous token": ["the previous token", ["previous"]],
-  "next token": ["the next token", ["next"]],
-  itself: ["the token itself", ["self"]],
-  "separator sink": ["separators", ["rest_to_sep"]],
-  "first token sink": ["the first token", ["first"]],
-  "register sink": ["registers", ["special:[REG]"]],
-  punctuation: ["punctuation", ["punctuation"]],
-  "same word": ["the same word elsewhere", ["same_token"]],
-  induction: ["what followed the same token", ["induction"]],
-  "tokens just before": ["the tokens just before", BEFORE],
-  "tokens just after": ["the tokens just after", AFTER],
-  neighbours: ["its neighbours", [...BEFORE, "self", ...AFTER]],
-  "same row": ["patches of the same row", ["same_row"]],
-  "same column": ["patches of the same column", ["same_column"]],
-};
-const MANNERS: Record<string, Said> = {
-  broad: ["broadly", ["entropy_relative"]],
-  sharp: ["sharply", ["entropy_relative"]],
-  far: ["far", ["distance_share"]],
-  near: ["nearby", ["distance_share"]],
-  "looking ahead": ["ahead", ["signed_distance_share"]],
-  "looking back": ["back", ["signed_distance_share"]],
-};
-const STEPS: Record<string, string> = { two: "2", three: "3", four: "4" };
-
-function target(phrase: string): Said | undefined {
-  const step = /^(two|three|four) (back|ahead)$/.exec(phrase);
-  if (step) return [`the token ${phrase}`, [`offset${step[2] === "back" ? "-" : "+"}${STEPS[step[1]]}`]];
-  const sink = /^(\S+) sink$/.exec(phrase);
-  return TARGETS[phrase] ?? (sink ? [sink[1], [`special:${sink[1]}`]] : undefined);
-}
 
 /** What a name says, as a verb with the statistics that measure it; null for names that are not built from phrases. */
 export function attends(name: string): { verb: string; statistics: string[][]; targets: number } | null {
-  const phrases = name.replace(/ \d+$/, "").split(", ");
-  const targets = phrases.map(target).filter((one) => one !== undefined);
-  const manners = phrases.map((phrase) => MANNERS[phrase]).filter((one) => one !== undefined);
-  if (targets.length + manners.length !== phrases.length) return null;
-  const how = joinList(manners.map(([word]) => word));
-  const what = joinList(targets.map(([word]) => `to ${word}`));
-  const order = phrases.map((phrase) => (target(phrase) ?? MANNERS[phrase])[1]);
-  return { verb: ["attends", how, what].filter(Boolean).join(" "), statistics: order, targets: targets.length };
+  const phrases = name.replace(/ \d+$/, "").split(", ").map(phrased);
+  if (!phrases.every((phrase) => phrase !== undefined)) return null;
+  const how = phrases.map(({ naming }) => naming.manner).filter(Boolean);
+  const what = phrases.map(({ naming }) => naming.target).filter(Boolean);
+  const verb = ["attends", joinList(how), joinList(what.map((word) => `to ${word}`))].filter(Boolean).join(" ");
+  const measures = phrases.flatMap(({ statistics }) => statistics.map((entry) => entry.parts));
+  return { verb, statistics: measures, targets: what.length };
 }
 
 const spread = (value: number, deviation: number | null) =>

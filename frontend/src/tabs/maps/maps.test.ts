@@ -203,7 +203,7 @@ describe("spread", () => {
       unit: "",
       low: 0,
       high: 1,
-      path: "",
+      slug: "",
       encoding: "code",
     } as const;
     const examples = {

@@ -1,4 +1,5 @@
 // Everything the tab derives from the address and the atlas: what is asked for, how it is coloured, what is picked.
+import { paths } from "../../generated/paths";
 import { buffer, get, type AtlasCard, type ColumnCard } from "../../lib/api";
 import { clusterNames, currentClustering } from "../../lib/clustering";
 import { decodeAmount, decodeLabel, encodeLabel, UNKNOWN } from "../../lib/encoding";
@@ -77,15 +78,19 @@ export class MapsView {
     return find(route.params.colour) ?? find(`cluster.${this.of}`) ?? find("layer")!;
   });
 
-  readonly #places = resource(() => (this.projection ? buffer(this.projection.path) : null));
+  readonly #places = resource(() =>
+    this.projection ? buffer(paths.positions({ projection: this.projection.name })) : null,
+  );
   readonly #column = resource(() => {
     const { card } = this.meaning;
-    return card && buffer(card.path).then((values) => ({ card, values }));
+    return card && buffer(paths.column({ column: card.slug })).then((values) => ({ card, values }));
   });
   readonly #clusters = resource(() =>
     this.of === null
       ? null
-      : get.clusters(this.of).then(async (found) => ({ found, labels: await buffer(found.labels) })),
+      : get
+          .clusters(this.of)
+          .then(async (found) => ({ found, labels: await buffer(paths.column({ column: found.labels })) })),
   );
   readonly #examples = resource(() => get.examples());
   readonly #found = resource(() => {
@@ -119,7 +124,7 @@ export class MapsView {
   );
   readonly places = $derived.by(() => this.quantile?.positions ?? this.positions);
   readonly ticks = $derived.by(() =>
-    this.quantile && this.projection ? layoutTicks(this.quantile, this.projection.frame) : null,
+    this.quantile && this.projection ? layoutTicks(this.quantile, this.projection.scale) : null,
   );
   readonly exists = $derived.by(() => existing(this.positions));
   readonly everyMap = $derived.by(() =>

@@ -1,5 +1,5 @@
 // A layout in the plane of the camera (0 to 65534, y upwards), by linear or quantile axes, with its ticks.
-import type { Frame } from "../../lib/api";
+import type { PositionScale } from "../../lib/api";
 import { decodePosition, encodePosition, UNPLACED } from "../../lib/encoding";
 import { PLANE, toPlane, toScreen, type Bounds, type Camera, type Size } from "../../points/camera";
 import { quantileAxis, roundTicks, type Axis } from "../../points/axes";
@@ -34,13 +34,13 @@ function boundsOf(places: Float64Array): Bounds | null {
 }
 
 /** `wide` is how much wider than high the picture is: quantile axes fill it, linear ones keep distances. */
-export function planeOf(positions: Uint16Array, frame: Frame, axes: Axes, wide: number): Plane {
+export function planeOf(positions: Uint16Array, scale: PositionScale, axes: Axes, wide: number): Plane {
   const places = Float64Array.from(positions, (value) => (value === UNPLACED ? NaN : value));
-  if (axes === "linear" || !frame.step)
-    return { places, bounds: boundsOf(places), ticks: (camera, size) => linearTicks(frame, camera, size) };
+  if (axes === "linear" || !scale.step)
+    return { places, bounds: boundsOf(places), ticks: (camera, size) => linearTicks(scale, camera, size) };
   const own = (axis: 0 | 1) =>
     Array.from({ length: places.length / 2 }, (_, i) =>
-      decodePosition(places[2 * i + axis], axis ? frame.y : frame.x, frame.step),
+      decodePosition(places[2 * i + axis], axis ? scale.y : scale.x, scale.step),
     );
   const values = [own(0), own(1)];
   const both: [Axis, Axis] = [quantileAxis(values[0]), quantileAxis(values[1])];
@@ -54,7 +54,7 @@ export function planeOf(positions: Uint16Array, frame: Frame, axes: Axes, wide: 
   return { places, bounds, ticks: axisTicks(both, reach) };
 }
 
-function linearTicks({ x, y, step }: Frame, camera: Camera, size: Size) {
+function linearTicks({ x, y, step }: PositionScale, camera: Camera, size: Size) {
   if (!step) return { across: [], up: [] };
   const [left, top] = toPlane(camera, size, 0, 0);
   const [right, bottom] = toPlane(camera, size, size.width, size.height);

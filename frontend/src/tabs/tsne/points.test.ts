@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { paths } from "../../generated/paths";
 import type { Token } from "../../lib/api";
 import type { Bundle } from "../examples/maps";
 import { tokenUnits } from "../examples/tokens";
@@ -6,7 +7,7 @@ import { bandsOf, cut, maximumOf } from "./maximum";
 import { written } from "./names";
 
 vi.mock("../../lib/selection.svelte", () => ({ headKey: () => "", parseHead: () => null })); // needs an address
-const { pathOf, seenOf, unitsOf } = await import("./tokens");
+const { seenOf, unitsOf, variantOf } = await import("./tokens");
 
 describe("words beside points", () => {
   const size = { width: 300, height: 300 };
@@ -101,9 +102,12 @@ describe("points", () => {
     expect(seenOf(bundle, { special: true, words: false }).rows).toBe(6);
   });
   it("have addresses", () => {
-    const at = (special: boolean, words: boolean) => pathOf("api/examples/3/tsne.json", { special, words });
+    const at = (special: boolean, words: boolean) => paths.tsne({ example: 3, variant: variantOf({ special, words }) });
     expect([at(true, false), at(false, false), at(true, true), at(false, true)]).toEqual(
       ["tsne", "tsne-plain", "tsne-words", "tsne-plain-words"].map((name) => `api/examples/3/${name}.json`),
+    );
+    expect(paths.tsnePositions({ key: "0a", variant: "tsne-words", layouts: "states" })).toBe(
+      "api/try/0a/tsne-words/states.bin",
     );
   });
 });

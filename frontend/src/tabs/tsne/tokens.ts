@@ -1,13 +1,17 @@
 // What the points of a layer's layouts are, and the map between these very points.
+import { VARIANTS, type Variant } from "../../generated/paths";
 import type { AtlasCard, Example, Token } from "../../lib/api";
 import { sides } from "../examples/heads";
 import { seenMean, type Bundle } from "../examples/maps";
 import type { Options, Seen } from "../examples/reduce";
 import { tokenUnits, wordUnits, type Unit } from "../examples/tokens";
 
-/** Where the layouts of a text are, with or without special tokens, of tokens or of words. */
-export const pathOf = (path: string, { special, words }: Options) =>
-  path.replace(/tsne\.json$/, `tsne${special ? "" : "-plain"}${words ? "-words" : ""}.json`);
+/** The variant of head t-SNE with or without special tokens, of tokens or of words. */
+export function variantOf({ special, words }: Options): Variant {
+  const unit = words ? "word" : "token";
+  const names = Object.keys(VARIANTS) as Variant[];
+  return names.find((name) => VARIANTS[name].special === special && VARIANTS[name].unit === unit)!;
+}
 
 /** Tokens or words; special ones go last, so that what stood on both sides of one is never taken for a word. */
 export function unitsOf(tokens: Token[], { special, words }: Options): Unit[] {

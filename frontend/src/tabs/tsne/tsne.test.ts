@@ -65,16 +65,16 @@ describe("ticks", () => {
 });
 
 describe("the plane", () => {
-  const frame = { x: 2, y: -1, step: 0.001 };
+  const scale = { x: 2, y: -1, step: 0.001 };
   const positions = Uint16Array.from([0, 0, TOP, 40000, 32767, 32767, UNPLACED, UNPLACED]);
   it("keeps linear places, and what has none", () => {
-    const { places, bounds } = planeOf(positions, frame, "linear", 2);
+    const { places, bounds } = planeOf(positions, scale, "linear", 2);
     expect([...places.slice(0, 6)]).toEqual([0, 0, TOP, 40000, 32767, 32767]);
     expect(places[6]).toBeNaN();
     expect(bounds).toEqual({ left: 0, bottom: 0, right: TOP, top: 40000 });
   });
   it("spreads quantile places over the picture", () => {
-    const { places } = planeOf(positions, frame, "quantile", 2);
+    const { places } = planeOf(positions, scale, "quantile", 2);
     expect(places[0]).toBeCloseTo(-32767);
     expect(places[2]).toBeCloseTo(98301);
     expect(places[4]).toBeCloseTo(32767);
@@ -82,12 +82,12 @@ describe("the plane", () => {
   });
   it("tells ticks by their true values", () => {
     const size = { width: 400, height: 400 };
-    const { across } = planeOf(positions, frame, "linear", 1).ticks(WHOLE, size);
+    const { across } = planeOf(positions, scale, "linear", 1).ticks(WHOLE, size);
     const zero = across.find(({ label }) => label === "0")!;
     expect(zero.at).toBeCloseTo(200 + ((0 - 2) / 0.001) * (400 / TOP), 3);
   });
   it("finds the point under the pointer", () => {
-    const { places } = planeOf(positions, frame, "linear", 1);
+    const { places } = planeOf(positions, scale, "linear", 1);
     const size = { width: 400, height: 400 };
     expect(nearest(places, WHOLE, size, 203, 198)).toBe(2);
     expect(nearest(places, WHOLE, size, 100, 100)).toBe(-1);
@@ -103,7 +103,7 @@ const head = (layer: number, number: number, more: Partial<HeadLayout>): HeadLay
   chain: 0,
   chain_mean: 0,
   notes: [],
-  frame: { x: 0, y: 0, step: 1 },
+  scale: { x: 0, y: 0, step: 1 },
   ...more,
 });
 

@@ -1,4 +1,4 @@
-"""Give every map its label, block by block, and move centres over all maps: one core a block, wherever it runs."""
+"""Give every map its label, block by block, and move centers over all maps: one core a block, wherever it runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from headatlas.atlas.schema import MISSING
 from headatlas.atlas.store import Atlas
 from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.stages.cluster.backends import one_thread
-from headatlas.stages.cluster.fit import Fit, Labels, from_bytes, of_centres
+from headatlas.stages.cluster.fit import Fit, Labels, of_centers
+from headatlas.stages.cluster.fit_file import from_bytes
 from headatlas.stages.cluster.vectors import Floats, Space
 
 TOLERANCE = 1e-4  # of the mean variance, as scikit-learn has it
@@ -100,10 +101,10 @@ def assign(result: engine.Result, job: Job, workers: int, scheduler: str | None)
 
 @dataclass(frozen=True)
 class Sums:
-    """One block's part of a step of Lloyd's algorithm: how many maps are nearest to each centre, and their sum."""
+    """One block's part of a step of Lloyd's algorithm: how many maps are nearest to each center, and their sum."""
 
     job: Job
-    centres: NDArray[np.float64]
+    centers: NDArray[np.float64]
 
     def __call__(self, number: int) -> tuple[int, Step]:
         """The number of the block, and its part."""
@@ -111,15 +112,15 @@ class Sums:
         one_thread()
         atlas = Writer(self.job.place).atlas
         _, x = project(atlas, self.job.of, self.job.load()[0], row_ranges(atlas, "features", self.job.of)[number])
-        return number, sums(x, self.centres)
+        return number, sums(x, self.centers)
 
 
-def sums(x: Floats, centres: NDArray[np.float64]) -> Step:
-    """Counts (cluster), sums (cluster, axis) and sums of squares (axis) of points by their nearest centre."""
-    labels = of_centres(centres).label(x)[0]
+def sums(x: Floats, centers: NDArray[np.float64]) -> Step:
+    """Counts (cluster), sums (cluster, axis) and sums of squares (axis) of points by their nearest center."""
+    labels = of_centers(centers).label(x)[0]
     wide = x.astype(np.float64)
-    total = np.stack([np.bincount(labels, column, len(centres)) for column in wide.T], 1)
-    counts = np.bincount(labels, minlength=len(centres)).astype(np.int64)
+    total = np.stack([np.bincount(labels, column, len(centers)) for column in wide.T], 1)
+    counts = np.bincount(labels, minlength=len(centers)).astype(np.int64)
     return counts, total.astype(np.float64), np.einsum("ij,ij->j", wide, wide)
 
 
@@ -128,24 +129,24 @@ def _add(a: Step, b: Step) -> Step:
 
 
 def lloyd(
-    atlas: Atlas, job: Job, centres: NDArray[Any], workers: int, scheduler: str | None, tolerance: float = TOLERANCE
+    atlas: Atlas, job: Job, centers: NDArray[Any], workers: int, scheduler: str | None, tolerance: float = TOLERANCE
 ) -> NDArray[np.float64]:
-    """Move centres to the mean of their maps until they rest. Blocks are summed in their order: the same bits anywhere.
+    """Move centers to the mean of their maps until they rest. Blocks are summed in their order: the same bits anywhere.
 
-    A centre that loses all its maps stays where it is.
+    A center that loses all its maps stays where it is.
     """
-    centres = centres.astype(np.float64)
+    centers = centers.astype(np.float64)
     numbers = list(range(len(row_ranges(atlas, "features", job.of))))
-    with progress.bar("moving centres", PASSES, "passes") as advance:
+    with progress.bar("moving centers", PASSES, "passes") as advance:
         for _ in range(PASSES):
-            with closing(parallel.run(Sums(job, centres), numbers, workers=workers, scheduler=scheduler)) as found:
+            with closing(parallel.run(Sums(job, centers), numbers, workers=workers, scheduler=scheduler)) as found:
                 parts = sorted(found, key=itemgetter(0))
             counts, total, squares = reduce(_add, (step for _, step in parts))
-            new = np.where(counts[:, None] > 0, total / np.maximum(counts, 1)[:, None], centres)
+            new = np.where(counts[:, None] > 0, total / np.maximum(counts, 1)[:, None], centers)
             variance = (squares / counts.sum() - (total.sum(0) / counts.sum()) ** 2).mean()
-            moved = float(((new - centres) ** 2).sum())
-            centres = new
+            moved = float(((new - centers) ** 2).sum())
+            centers = new
             advance(1)
             if moved <= tolerance * variance:
                 break
-    return centres
+    return centers

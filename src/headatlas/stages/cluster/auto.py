@@ -1,4 +1,4 @@
-"""Choosing without being told: which clustering comes back when the data is drawn anew, and where a curve bends."""
+"""How `auto` chooses: the clustering that comes back on other samples of the data, or the knee of a curve."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ PAIRS = 5
 GRID = (5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 40)  # fewer always come back, and say little
 TIE = 0.01  # stabilities nearer than this are equal
 ABSENT = np.int32(-9)  # a map that was not drawn
+STABLEST = (
+    f"the most stable of {', '.join(map(str, GRID))}, as far as there are three maps per cluster; "
+    f"stabilities within {TIE} are equal, and the smaller k is taken"
+)
 
 Regroup = Callable[[Floats, NDArray[np.int64], int], Labels]  # points, how often each was drawn, seed
 
@@ -36,47 +40,58 @@ class Stability:
         """The stability."""
         return float(np.mean(self.values))
 
-    def of_clusters(self, labels: Labels) -> list[float]:
-        """For each cluster, the Jaccard index with the most similar cluster of each bootstrap sample, averaged."""
+    def of_clusters(self, labels: Labels, count: int) -> list[float]:
+        """For each cluster, the Jaccard index with the most similar cluster of each bootstrap sample, averaged.
+
+        There are `count` clusters; one so small that none of its maps is among those tried has 0.
+        """
         return [
             float(np.mean([_best_match(labels == cluster, groups) for groups in self.groups]))
-            for cluster in range(int(labels.max(initial=-1)) + 1)
+            for cluster in range(count)
         ]
 
 
 def _best_match(members: NDArray[np.bool_], groups: Labels) -> float:
     drawn = groups != ABSENT
     members, groups = members[drawn], groups[drawn]
-    inside, counts = np.unique(groups[members & (groups >= 0)], return_counts=True)
-    whole = np.array([np.count_nonzero(groups == one) for one in inside])
-    return float((counts / (members.sum() + whole - counts)).max(initial=0.0))
+    candidates, counts = np.unique(groups[members & (groups >= 0)], return_counts=True)
+    sizes = np.array([np.count_nonzero(groups == candidate) for candidate in candidates])
+    return float((counts / (members.sum() + sizes - counts)).max(initial=0.0))
+
+
+def most_stable(regroups: Sequence[Regroup], x: Floats, *, seed: int, bar: bool = True) -> tuple[int, list[Stability]]:
+    """The place of the most stable way to cluster, the first of equals, and the stability of each."""
+    stabilities = stability(regroups, x, seed=seed, bar=bar)
+    means = np.array([each.mean for each in stabilities])
+    return int(np.argmax(means >= means.max() - TIE)), stabilities  # argmax gives the first
 
 
 def stability(
-    ways: Sequence[Regroup], x: Floats, *, seed: int, pairs: int = PAIRS, bar: bool = True
+    regroups: Sequence[Regroup], x: Floats, *, seed: int, pairs: int = PAIRS, bar: bool = True
 ) -> list[Stability]:
     """The stability of each way to cluster these points; all ways see the same bootstrap samples."""
-    from sklearn.metrics import adjusted_rand_score
-
-    dice = np.random.default_rng([seed, 77])
-    drawn = [np.bincount(dice.integers(len(x), size=len(x)), minlength=len(x)) for _ in range(2 * pairs)]
-    groups: list[list[Labels]] = [[np.empty(0, np.int32)] * len(drawn) for _ in ways]
-    tasks = [(way, number) for way in range(len(ways)) for number in range(len(drawn))]
+    rng = np.random.default_rng([seed, 77])
+    drawn = [np.bincount(rng.integers(len(x), size=len(x)), minlength=len(x)) for _ in range(2 * pairs)]
+    groups: list[list[Labels]] = [[np.empty(0, np.int32)] * len(drawn) for _ in regroups]
+    tasks = [(way, number) for way in range(len(regroups)) for number in range(len(drawn))]
     with (
         progress.bar("trying stability", len(tasks), "fits") if bar else nullcontext(_silent) as advance,
-        closing(parallel.run(partial(_regroup, ways, x, drawn, seed), tasks)) as found,
+        closing(parallel.run(partial(_regroup, regroups, x, drawn, seed), tasks)) as results,
     ):
-        for way, number, labels in found:
+        for way, number, labels in results:
             groups[way][number] = labels
             advance(1)
-    results = []
-    for own in groups:
-        values = []
-        for a, b in zip(own[::2], own[1::2], strict=True):
-            both = (a != ABSENT) & (b != ABSENT)
-            values.append(float(adjusted_rand_score(a[both], b[both])))
-        results.append(Stability(tuple(own), tuple(values)))
-    return results
+    return [Stability(tuple(samples), _agreement(samples)) for samples in groups]
+
+
+def _agreement(samples: list[Labels]) -> tuple[float, ...]:
+    from sklearn.metrics import adjusted_rand_score
+
+    values = []
+    for first, second in zip(samples[::2], samples[1::2], strict=True):
+        both = (first != ABSENT) & (second != ABSENT)
+        values.append(float(adjusted_rand_score(first[both], second[both])))
+    return tuple(values)
 
 
 def _silent(steps: int) -> None:
@@ -84,27 +99,26 @@ def _silent(steps: int) -> None:
 
 
 def _regroup(
-    ways: Sequence[Regroup], x: Floats, drawn: list[NDArray[np.int64]], seed: int, task: tuple[int, int]
+    regroups: Sequence[Regroup], x: Floats, drawn: list[NDArray[np.int64]], seed: int, task: tuple[int, int]
 ) -> tuple[int, int, Labels]:
     parallel.check()
     one_thread()
     way, number = task
-    there = drawn[number] > 0
+    present = drawn[number] > 0
     labels = np.full(len(x), ABSENT, np.int32)
-    labels[there] = ways[way](x[there], drawn[number][there], seed + number)
+    labels[present] = regroups[way](x[present], drawn[number][present], seed + number)
     return way, number, labels
 
 
 def grid(n: int) -> list[int]:
-    """Numbers of clusters worth trying for n points: about three points a cluster, at least.
+    """Numbers of clusters worth trying for n points: at least about three points per cluster.
 
     >>> grid(10_000)[-1], grid(30), grid(7), grid(3)
     (40, [5, 6, 7, 8, 10], [2], [2])
     """
-    found = [k for k in GRID if k <= n // 3] or [k for k in (2, 3, 4) if k <= n // 3] or [2]
     if n < 3:
         raise DataError(f"{progress.many(n, 'map')}: too few to choose a number of clusters. Give k")
-    return found
+    return [k for k in GRID if k <= n // 3] or [k for k in (2, 3, 4) if k <= n // 3] or [2]
 
 
 def knee(values: NDArray[np.float64]) -> float:

@@ -14,12 +14,14 @@ from headatlas.atlas import engine, schema
 from headatlas.atlas.blocks import block_size
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
+from headatlas.options import check
 from headatlas.stages.cluster import quality
 from headatlas.stages.cluster.assign import FIT, Job, assign, lloyd
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import alone
-from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centres, to_bytes
-from headatlas.stages.cluster.methods import HDBSCAN, KMeans, Method
+from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centers, old_numbers
+from headatlas.stages.cluster.fit_file import to_bytes
+from headatlas.stages.cluster.method import Method, Request
 from headatlas.stages.cluster.vectors import (
     Floats,
     Index,
@@ -32,21 +34,7 @@ from headatlas.stages.cluster.vectors import (
     read_maps,
 )
 
-START = 100_000  # maps that give KMeans its first centres when all maps are to be used
-
-
-@dataclass(frozen=True)
-class Request:
-    """What was asked for."""
-
-    method: Method
-    of: str | None
-    name: str | None
-    level: str
-    sample: int
-    seed: int
-    workers: int = 0
-    scheduler: str | None = None
+START = 100_000  # maps that give KMeans its first centers when all maps are to be used
 
 
 @dataclass(frozen=True)
@@ -74,10 +62,7 @@ def cluster(atlas: Atlas, request: Request) -> Labels:
 
 def _check(atlas: Atlas, of: str, request: Request) -> None:
     """Refuse before anything is begun what cannot be."""
-    if request.level not in ("maps", "heads"):
-        raise OptionError(f"level {request.level!r}: choose maps or heads")
-    if request.seed < 0 or request.workers < 0:
-        raise OptionError("neither seed nor workers can be negative")
+    check(request)
     heads = len(heads_of(atlas))
     if request.sample < 0 or 0 < request.sample < heads:
         raise OptionError(
@@ -99,13 +84,13 @@ def take_sample(atlas: Atlas, of: str, level: str, sample: int, seed: int) -> Sa
 
 def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None:
     method, seed = request.method, request.seed
-    everything = request.level == "maps" and not request.sample and isinstance(method, KMeans)
+    everything = request.level == "maps" and not request.sample and method.refines_over_all
     sample = take_sample(atlas, of, request.level, START if everything else request.sample, seed)
     method.check(len(sample.x))
     small = fewer(sample.index, method.trial, seed)
     settled, stable, tried = method.settle(sample.x, sample.x[small], seed)
     fit, fitted = settled.fit(sample.x, seed)
-    if len(fit.centres) == 1:
+    if len(fit.centers) == 1:
         progress.say(f"{method.name} found a single cluster: there is nothing to compare it with")
     _create_arrays(atlas, result, of)
     job = _publish(atlas, result, of, sample, fit, fitted, request)
@@ -119,7 +104,8 @@ def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None
     files = [result.file(FIT), _write_quality(result, sample, fitted, stable, labels, seed)]
     if method.parameters[method.parameter] == "auto":
         files.append(_write_choices(result, settled, tried))
-    result.finish(_facts(request, settled, count, labels, stable, stable.of_clusters(fitted[small])), files)
+    each = stable.of_clusters(fitted[small], len(fit.centers))
+    result.finish(_facts(request, settled, count, labels, stable, each), files)
 
 
 def _maps(atlas: Atlas, of: str) -> int:
@@ -127,12 +113,11 @@ def _maps(atlas: Atlas, of: str) -> int:
 
 
 def _over_all(atlas: Atlas, job: Job, fit: Fit, x: Floats, request: Request) -> tuple[Fit, Labels]:
-    """Lloyd's algorithm over all maps from the centres of the sample; numbered by size in the sample again."""
-    moved = of_centres(lloyd(atlas, job, fit.centres, request.workers, request.scheduler))
+    """Lloyd's algorithm over all maps from the centers of the sample; numbered by size in the sample again."""
+    moved = of_centers(lloyd(atlas, job, fit.centers, request.workers, request.scheduler))
     old = moved.label(x)[0]
     labels = by_size(old, x)
-    first = [np.flatnonzero(labels == cluster)[0] for cluster in range(int(labels.max()) + 1)]
-    return of_centres(moved.centres[old[first]]), labels
+    return of_centers(moved.centers[old_numbers(old, labels)]), labels
 
 
 def _create_arrays(atlas: Atlas, result: engine.Result, of: str) -> None:
@@ -152,9 +137,9 @@ def _publish(
         known = {"heads": np.full(shape, schema.MISSING, np.int32), "distance": np.full(shape, np.nan, np.float32)}
         known["heads"][tuple(sample.index[:, 1:].T)] = fitted
         known["distance"][tuple(sample.index[:, 1:].T)] = fit.distance(sample.x, fitted)
-    elif request.method.name == HDBSCAN.name:
+    elif request.method.keeps_fitted_labels:
         known = {"index": sample.index, "labels": fitted}
-    path = result.write_file(FIT, to_bytes(sample.space, fit, **known))
+    path = result.write_file(FIT, to_bytes(request.method.name, sample.space, fit, **known))
     return Job(result.place, of, str(atlas.files.digest(path)))
 
 

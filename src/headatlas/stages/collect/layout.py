@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 from headatlas.models.encode import Tokens
 from headatlas.models.model import Grid
 from headatlas.stages.collect import kernel
+from headatlas.statistics import SPECIAL, Mark, Modality, Relation, collected
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
+Pairs = tuple[Ints, Ints]  # keys that belong to each query: start of each query's keys (query + 1,), keys
 NONE: Ints = np.empty(0, np.int64)
 PUNCTUATION = {".", ","}
 
@@ -24,7 +27,7 @@ class Layout(NamedTuple):
     rows: tuple[Ints, Floats]  # first bin of each query (query,), its weights in that and the following (query, bins)
     columns: tuple[Ints, Floats]  # first key of each bin (bin,), weights of that and the following keys (bin, keys)
     places: tuple[Floats, Floats]  # keys (3, key), queries (3, query): row, column, on the grid; on a line the row is 0
-    relations: tuple[Ints, Ints]  # pairs to sum: starts (relation, query + 1), keys
+    relations: Pairs  # of all relations, end to end: starts (relation, query + 1), keys
     marks: tuple[Ints, Ints]  # keys to sum over all queries: starts (mark + 1,), keys
     separators: tuple[Ints, Ints]  # queries and keys that are separators
     grid: bool  # patches of an image, not tokens of a text
@@ -88,11 +91,6 @@ def text_layout(
     """A text; queries and keys are the same tokens unless the layer is one of cross attention."""
     cross = queries is not keys
     n, m = len(queries), len(keys)
-    same = kernel.equal_pairs(queries.ids, keys.ids, False, causal, cross)
-    after = kernel.equal_pairs(queries.ids, keys.ids, True, causal, cross)
-    relations = np.stack([same[0], after[0] + len(same[1])]), np.concatenate([same[1], after[1]])
-    pieces = np.array([piece.strip().removeprefix("##") in PUNCTUATION for piece in keys.text], bool)
-    marks = [np.zeros(1, np.int64), *(_where(keys.ids == one) for one in specials), _where(pieces)]
     separators = (NONE, NONE)
     if separator is not None:
         separators = _where(queries.ids == separator), _where(keys.ids == separator)
@@ -100,8 +98,8 @@ def text_layout(
         pooling_rows(n, resolution),
         pooling_columns(m, resolution),
         (_line(m, 1 / m if cross else 1), _line(n, 1 / n if cross else 1)),
-        relations,
-        _lists(marks),
+        _stacked([relation(queries, keys, causal) for relation in _TEXT_RELATIONS]),
+        _lists(_text_marks(keys, specials)),
         separators,
         grid=False,
         square=not cross,
@@ -113,19 +111,17 @@ def image_layout(grid: Grid, resolution: int) -> Layout:
     """An image: special tokens in front, then patches row by row."""
     offset, patches = len(grid.special), grid.rows * grid.columns
     count = offset + patches
+    kinds = np.array([special_name(token) for token in grid.special], object)
     places = np.zeros((3, count), np.float32)
     places[0, offset:] = np.repeat(np.arange(grid.rows), grid.columns)
     places[1, offset:] = np.tile(np.arange(grid.columns), grid.rows)
     places[2, offset:] = 1
-    on = places[2] > 0
-    pairs = [_grid_pairs(places[axis], on) for axis in (0, 1)]
-    relations = np.stack([pairs[0][0], pairs[1][0] + len(pairs[0][1])]), np.concatenate([pairs[0][1], pairs[1][1]])
     return Layout(
         pooling_rows(count, resolution),
         pooling_columns(count, resolution),
         (places, places),
-        relations,
-        _lists([_where(np.array([special_name(one) == name for one in grid.special])) for name in special_names(grid)]),
+        _stacked([relation(places) for relation in _IMAGE_RELATIONS]),
+        _lists([_where(kinds == name) for name in special_names(grid)]),
         (NONE, NONE),
         grid=True,
         square=True,
@@ -142,11 +138,80 @@ def special_names(grid: Grid) -> tuple[str, ...]:
     return tuple(dict.fromkeys(special_name(token) for token in grid.special))
 
 
-def _grid_pairs(line: Floats, on: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """For each patch the other patches on the same line of the grid."""
-    together = (line[:, None] == line[None, :]) & on[:, None] & on[None, :] & ~np.eye(len(line), dtype=bool)
-    return _lists([_where(row) for row in together])
-
-
 def _where(mask: Any) -> Ints:
     return np.flatnonzero(mask).astype(np.int64)
+
+
+# relations: for each query the keys whose attention is summed
+
+
+def _same_token(queries: Tokens, keys: Tokens, causal: bool) -> Pairs:
+    pairs: Pairs = kernel.equal_pairs(queries.ids, keys.ids, False, causal, queries is not keys)
+    return pairs
+
+
+def _induction(queries: Tokens, keys: Tokens, causal: bool) -> Pairs:
+    pairs: Pairs = kernel.equal_pairs(queries.ids, keys.ids, True, causal, queries is not keys)
+    return pairs
+
+
+def _same_row(places: Floats) -> Pairs:
+    return _same_line(places[0], places[2] > 0)
+
+
+def _same_column(places: Floats) -> Pairs:
+    return _same_line(places[1], places[2] > 0)
+
+
+def _same_line(line: Floats, patches: NDArray[np.bool_]) -> Pairs:
+    """For each patch the other patches on the same line of the grid."""
+    together = (line[:, None] == line[None, :]) & patches[:, None] & patches[None, :]
+    return _lists([_where(row) for row in together & ~np.eye(len(line), dtype=bool)])
+
+
+def _stacked(relations: Sequence[Pairs]) -> Pairs:
+    """The pairs of all relations end to end: starts (relation, query + 1), keys."""
+    lengths = [len(keys) for _, keys in relations]
+    firsts = np.cumsum([0, *lengths[:-1]])
+    starts = [own + first for (own, _), first in zip(relations, firsts, strict=True)]
+    return np.stack(starts), np.concatenate([keys for _, keys in relations])
+
+
+# marks: keys to which the attention of all queries is summed
+
+
+def _first(keys: Tokens) -> Ints:
+    return np.zeros(1, np.int64)
+
+
+def _punctuation(keys: Tokens) -> Ints:
+    return _where(np.array([piece.strip().removeprefix("##") in PUNCTUATION for piece in keys.text], bool))
+
+
+def _text_marks(keys: Tokens, specials: tuple[int, ...]) -> list[Ints]:
+    """The marked keys of each statistic of that kind, special tokens in the place where they are declared."""
+    marks = []
+    for mark in _TEXT_MARKS:
+        marks += [mark(keys)] if mark is not None else [_where(keys.ids == token) for token in specials]
+    return marks
+
+
+_Function = TypeVar("_Function")
+
+
+def _in_order(modality: Modality, kind: type, functions: Mapping[str, _Function]) -> tuple[_Function, ...]:
+    """The functions of the declared statistics of a kind, in their order; each must have one, and none may be left."""
+    names = [entry.name for entry in collected(modality) if isinstance(entry.source, kind)]
+    if {*names} != {*functions}:
+        raise TypeError(f"declared and defined {kind.__name__} statistics differ: {sorted({*names} ^ {*functions})}")
+    return tuple(functions[name] for name in names)
+
+
+_TEXT_RELATIONS = _in_order("text", Relation, {"same_token": _same_token, "induction": _induction})
+_IMAGE_RELATIONS = _in_order("image", Relation, {"same_row": _same_row, "same_column": _same_column})
+_MARKS: dict[str, Callable[[Tokens], Ints] | None] = {
+    "first": _first,
+    SPECIAL.name: None,  # their ids are the model's
+    "punctuation": _punctuation,
+}
+_TEXT_MARKS = _in_order("text", Mark, _MARKS)

@@ -13,7 +13,8 @@ from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Atlas
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.effect import Contrast, Draws, cliffs_delta
-from headatlas.stages.correlate.names import BEYOND, WINDOWS, Evidence
+from headatlas.stages.correlate.names import Evidence
+from headatlas.statistics import COMBINED
 
 Array = NDArray[Any]
 MAPS = 1_000_000  # beyond this many, whole examples drawn with a seed stand for all
@@ -69,12 +70,9 @@ def compared(atlas: Atlas, maps: Coded, seed: int, draws: int) -> Statistics:
 def _sources(names: list[str]) -> dict[str, tuple[list[int], list[int]]]:
     """Each statistic, and those made from several, by the places of what is added and what is subtracted."""
     found: dict[str, tuple[list[int], list[int]]] = {name: ([place], []) for place, name in enumerate(names)}
-    for name, parts in WINDOWS.items():
-        if {*parts} <= {*names}:
-            found[name] = ([names.index(part) for part in parts], [])
-    for name, (more, less) in BEYOND.items():
-        if {more, less} <= {*names}:
-            found[name] = ([names.index(more)], [names.index(less)])
+    for name, source in COMBINED.items():
+        if {*source.plus, *source.minus} <= {*names}:
+            found[name] = ([names.index(part) for part in source.plus], [names.index(part) for part in source.minus])
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headatlas.progress import many
+from headatlas.statistics import COMBINED, Statistic, statistic
 
 LEAST = 0.33  # a smaller Cliff's delta names nothing
 SMALL = 0.15  # … but may tell two clusters of the same name apart, if their deltas differ by LEAST
@@ -15,54 +16,9 @@ FAINT = 0.10  # … or this much, if it is twice that of the rest
 ALONE = 0.6  # share of one offset in a window of four from which on the offset gives the name
 MIXED = "mixed"
 
-# statistic: phrase and family. Of one family only the most telling phrase is used, since its statistics overlap.
-TOKENS: dict[str, tuple[str, str]] = {
-    "previous": ("previous token", "offset"),
-    "next": ("next token", "offset"),
-    "self": ("itself", "offset"),
-    "offset-2": ("two back", "offset"),
-    "offset-3": ("three back", "offset"),
-    "offset-4": ("four back", "offset"),
-    "offset+2": ("two ahead", "offset"),
-    "offset+3": ("three ahead", "offset"),
-    "offset+4": ("four ahead", "offset"),
-    "special:[SEP]": ("separator sink", "separator"),
-    "special:</s>": ("separator sink", "separator"),
-    "rest_to_sep": ("separator sink", "separator"),
-    "special:[CLS]": ("[CLS] sink", "first"),
-    "special:<s>": ("first token sink", "first"),
-    "first": ("first token sink", "first"),
-    "special:[REG]": ("register sink", "register"),
-    "punctuation": ("punctuation", "punctuation"),
-    "same_token": ("same word", "same"),
-    "induction_only": ("induction", "induction"),
-    "same_row": ("same row", "row"),
-    "same_column": ("same column", "column"),
-}
-# windows of offsets, made by adding statistics; they name a cluster if no part of them has most of the mass, and one
-# side only if it has most of both
-BEFORE, AFTER = ("offset-4", "offset-3", "offset-2", "previous"), ("next", "offset+2", "offset+3", "offset+4")
-WINDOWS: dict[str, tuple[str, ...]] = {
-    "just_before": BEFORE,
-    "just_after": AFTER,
-    "around": (*BEFORE, "self", *AFTER),
-}
-TOKENS |= {
-    "just_before": ("tokens just before", "offset"),
-    "just_after": ("tokens just after", "offset"),
-    "around": ("neighbours", "offset"),
-}
-# made by subtracting: without a causal mask the token after the query's own counts as induction; `next` tells it better
-BEYOND: dict[str, tuple[str, str]] = {"induction_only": ("induction", "next")}
-RANK = {statistic: place for place, statistic in enumerate(TOKENS)}
-# statistic: phrase if high and the least mean for it, phrase if low and the largest mean for it, family
-AXES: dict[str, tuple[str, float, str, float, str]] = {
-    "entropy_relative": ("broad", 0.6, "sharp", 0.5, "breadth"),
-    "largest": ("sharp", 0.3, "broad", 0.2, "breadth"),
-    "distance_share": ("far", 1 / 3, "near", 1 / 3, "reach"),  # even attention has a mean distance of a third
-    "grid_distance": ("far", 0.0, "near", float("inf"), "reach"),
-    "signed_distance_share": ("looking ahead", 0.05, "looking back", -0.05, "direction"),
-}
+# sums of neighboring offsets; they name a cluster if no part of them has most of the mass, and one side only if it has
+# most of both
+WINDOWS = {name: {*source.plus} for name, source in COMBINED.items() if not source.minus}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,34 +55,41 @@ def phrases(evidence: Sequence[Evidence], least: float = LEAST) -> list[Phrase]:
     """
     means = {one.statistic: one.mean for one in evidence}
     fitting = [found for one in evidence if (found := _phrase(one, means, least)) is not None]
-    fitting.sort(key=lambda one: (-round(one.score, 2), RANK.get(one.why.statistic, len(RANK))))
+    fitting.sort(key=lambda one: (-round(one.score, 2), statistic(one.why.statistic).rank))
     return list({one.family: one for one in reversed(fitting)}.values())[::-1]
 
 
 def _phrase(one: Evidence, means: Mapping[str, float], least: float) -> Phrase | None:
     if not abs(one.delta) >= least:
         return None
-    if one.statistic in AXES:
-        high, from_here, low, up_to, family = AXES[one.statistic]
-        if one.delta > 0:
-            return Phrase(high, family, one.delta, one) if one.mean >= from_here else None
-        return Phrase(low, family, -one.delta, one) if one.mean <= up_to else None
-    text, family = TOKENS.get(one.statistic, ("", ""))
-    if not text and one.statistic.startswith("special:"):
-        text = family = f"{one.statistic.removeprefix('special:')} sink"
-    considerable = one.mean >= MASS or (one.mean >= FAINT and one.mean >= 2 * one.rest)
-    if not text or one.delta < 0 or not considerable or _better_told(one, means):
+    declared = statistic(one.statistic)
+    if declared.high is None:
         return None
-    return Phrase(text, family, one.delta + max(0.0, one.mean - one.rest), one)
+    if declared.low is not None:  # how attention is spread
+        return _spread(one, declared)
+    considerable = one.mean >= MASS or (one.mean >= FAINT and one.mean >= 2 * one.rest)
+    if one.delta < 0 or not considerable or _better_told(one, means):
+        return None
+    return Phrase(declared.high.phrase, declared.group, one.delta + max(0.0, one.mean - one.rest), one)
+
+
+def _spread(one: Evidence, declared: Statistic) -> Phrase | None:
+    """The phrase for high or for low values, if the mean is within its bound."""
+    naming, sign = (declared.high, 1) if one.delta > 0 else (declared.low, -1)
+    if naming is None or (naming.bound is not None and not sign * one.mean >= sign * naming.bound):
+        return None
+    return Phrase(naming.phrase, declared.group, sign * one.delta, one)
 
 
 def _better_told(one: Evidence, means: Mapping[str, float]) -> bool:
     """Whether a part of a window of offsets, or the window on both sides, says it better."""
     if one.statistic not in WINDOWS:
         return False
-    parts = [*WINDOWS[one.statistic], *(("just_before", "just_after") if one.statistic == "around" else ())]
-    both = means.get("around", 0.0) if one.statistic != "around" else 0.0
-    return max(means.get(part, 0.0) for part in parts) >= ALONE * one.mean or one.mean < ALONE * both
+    parts = WINDOWS[one.statistic]
+    narrower = [name for name, others in WINDOWS.items() if others < parts]
+    wider = [means.get(name, 0.0) for name, others in WINDOWS.items() if others > parts]
+    most = max(means.get(part, 0.0) for part in [*parts, *narrower])
+    return most >= ALONE * one.mean or one.mean < ALONE * max(wider, default=0.0)
 
 
 def names(evidence: Mapping[int, Sequence[Evidence]]) -> dict[int, tuple[str, str]]:

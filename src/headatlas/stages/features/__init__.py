@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-import torch
-
 from headatlas.atlas import engine
 from headatlas.atlas.blocks import block_ranges, block_size
 from headatlas.atlas.store import Atlas
@@ -80,6 +78,8 @@ def _facts(encoder: Encoder) -> dict[str, Any]:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Sums of several threads differ in their last bits; cores are filled by blocks side by side."""
+    import torch
+
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from headatlas import parallel
@@ -34,6 +33,8 @@ class EncodeBlock:
 
     def __call__(self, number: int) -> int:
         """Encode one block."""
+        import torch
+
         torch.set_num_threads(1)  # the same bits wherever it runs
         writer = Writer(self.place)
         first = number * self.block

@@ -1,4 +1,4 @@
-"""Encoders by name: what turns a map into a vector, and where it comes from."""
+"""Encoders: what turns a map into a vector. The registry of those that have a name is `NAMES`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.errors import OptionError
+from headatlas.options import either
 
+DEFAULT = "attention-ssl"
 PREPROCESS = ("default", "capstone")
 
-Draw = Callable[[str], NDArray[Any]]  # gives a sample of one array of the atlas: a row a map that exists
+Draw = Callable[[str], NDArray[Any]]  # gives a sample of one array of the atlas: one row per map that exists
 
 
 @runtime_checkable
 class Encoder(Protocol):
     """What `features.image` takes in place of a name. It is sent to workers, so it must pickle.
 
-    Two more attributes are used if they are there: `name`, and `reads`, the arrays it needs of `("pooled", "stats")`;
-    the other one is then None when `encode` is called.
+    Two more attributes are used if present: `name`, and `reads`, the arrays it needs of `("pooled", "stats")`; the
+    other one is then None when `encode` is called.
     """
 
     @property
@@ -32,7 +34,7 @@ class Encoder(Protocol):
         """Length of its vectors."""
 
     def recipe(self) -> dict[str, Any]:
-        """Everything that decides its vectors, as plain JSON: vectors of the same recipe are not made again."""
+        """Everything that decides its vectors, as plain JSON: vectors of the same recipe are not computed again."""
 
     def encode(self, pooled: NDArray[Any] | None, stats: NDArray[Any] | None) -> NDArray[np.float32]:
         """Vectors (map, width) of pooled maps (map, query, key) and their statistics (map, stat)."""
@@ -47,22 +49,40 @@ class Choice:
     make: Callable[[Draw], Encoder]
 
 
+@dataclass(frozen=True)
+class Named:
+    """An encoder that is asked for by name; `choose` is given the size of the sample and the seed."""
+
+    name: str
+    help: str  # what the vector of a map is
+    width: str
+    choose: Callable[[int, int], Choice]
+
+
+def choices() -> str:
+    """Everything an encoder can be asked for by, for help and errors."""
+    return (
+        f"{', '.join(NAMES)}, a .safetensors file made by `headatlas encoder train`, or a Hugging Face vision model by "
+        "its full name (facebook/dinov2-small) or folder"
+    )
+
+
 def choose(encoder: str | os.PathLike[str] | Encoder, preprocess: str, sample: int, seed: int) -> Choice:
     """Find an encoder by its name, as a file of ours or a vision model; or take the object that was given."""
     if preprocess not in PREPROCESS:
-        raise OptionError(f"preprocess {preprocess!r}: choose default or capstone")
+        raise OptionError(f"preprocess {preprocess!r}: choose {either(PREPROCESS)}")
     encoder = os.fspath(encoder) if isinstance(encoder, os.PathLike) else encoder
     if isinstance(encoder, str) and _is_vision(encoder):
         from headatlas.stages.features import vision
 
-        seeing = vision.load(encoder, preprocess)
-        return Choice(_plain(seeing.name), seeing.recipe(), lambda draw: seeing)
+        model = vision.load(encoder, preprocess)
+        return Choice(_plain(model.name), model.recipe(), lambda draw: model)
     if preprocess != "default":
         raise OptionError(f"preprocess {preprocess} is for vision models only; other encoders take maps as they are")
     if not isinstance(encoder, str):
         return _given(encoder)
     if encoder in NAMES:
-        return NAMES[encoder](sample, seed)
+        return NAMES[encoder].choose(sample, seed)
     return _trained(str(Path(encoder).expanduser().resolve()), Path(encoder).stem)
 
 
@@ -77,10 +97,7 @@ def _is_vision(encoder: str) -> bool:
         return False
     if path.suffix == ".safetensors" or "/" not in encoder:
         what = f"there is no file {encoder}" if path.suffix == ".safetensors" else f"no encoder is called {encoder!r}"
-        raise OptionError(
-            f"{what}. Choose {', '.join(NAMES)}, a .safetensors file made by `headatlas encoder train`, "
-            "or a Hugging Face vision model by its full name (facebook/dinov2-small) or folder"
-        )
+        raise OptionError(f"{what}. Choose {choices()}")
     return True
 
 
@@ -96,10 +113,10 @@ def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:64] or "encoder"
 
 
-def _ours(sample: int, seed: int) -> Choice:
+def _packaged(sample: int, seed: int) -> Choice:
     from headatlas.stages.features import network
 
-    return _trained(str(network.PACKAGED), "attention-ssl")
+    return _trained(str(network.PACKAGED), DEFAULT)
 
 
 def _trained(path: str, name: str) -> Choice:
@@ -123,4 +140,21 @@ def _stats(sample: int, seed: int) -> Choice:
     return Choice("stats", facts, lambda draw: StatsEncoder.fit(draw("stats"), facts))
 
 
-NAMES: dict[str, Callable[[int, int], Choice]] = {"attention-ssl": _ours, "pooled": _pooled, "stats": _stats}
+NAMES: dict[str, Named] = {
+    named.name: named
+    for named in (
+        Named(
+            DEFAULT,
+            "a packaged network, trained on attention maps without labels; compare by cosine",
+            "128",
+            _packaged,
+        ),
+        Named("pooled", "principal components of the square root of the pooled map", "at most 64", _pooled),
+        Named(
+            "stats",
+            "the statistics of a map, each with mean 0 and deviation 1; 0 where one is undefined",
+            "number of statistics",
+            _stats,
+        ),
+    )
+}

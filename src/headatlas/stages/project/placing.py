@@ -14,7 +14,8 @@ from headatlas.atlas import engine
 from headatlas.atlas.blocks import block_ranges, block_size
 from headatlas.atlas.store import Atlas
 from headatlas.atlas.writer import Place, Writer, block_name
-from headatlas.stages.project.methods import Method, Reduction, enough, reduction
+from headatlas.stages.project.method import Method
+from headatlas.stages.project.reduction import Reduction, enough, reduction
 from headatlas.stages.project.sample import draw, existing, gather
 from headatlas.stages.project.trust import neighbours_for, trust_of_placed, trust_per_point
 

@@ -8,7 +8,8 @@ Rows are not scaled again when tokens are dropped: a query that looked mostly at
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,16 @@ from numpy.typing import NDArray
 from headatlas.errors import DataError
 from headatlas.progress import percent
 
+if TYPE_CHECKING:
+    from headatlas.stages.tsne.reading import Side
+
 FAINT = 0.01  # a pair below this share of even attention holds nothing together
 LITTLE = 0.02  # less attention between points than this makes P nearly empty
 HUB = 0.9  # more of P than this on the pairs of one point makes it a star
 
 Map = NDArray[Any]
 Points = NDArray[np.int64]
+Unit = Literal["token", "word"]
 
 
 class Empty(DataError):
@@ -100,12 +105,50 @@ def checked(attention: Map, cross: bool = False) -> NDArray[np.float64]:
     return whole
 
 
+@dataclass(frozen=True)
+class PointMaps:
+    """Maps (…, query, key) whose rows and columns can be points, and which of them are.
+
+    `special` tells for each key that is a point whether it is a special token.
+    """
+
+    attention: Map
+    queries: Points
+    keys: Points
+    special: NDArray[np.bool_]
+
+    @cached_property
+    def maps(self) -> NDArray[np.float64]:
+        """The maps between points only."""
+        between: NDArray[np.float64] = self.attention[..., self.queries, :][..., self.keys].astype(np.float64)
+        return between
+
+
+def to_points(attention: Map, queries: Side, keys: Side, *, special: bool, unit: Unit) -> PointMaps:
+    """Maps (…, query, key) with tokens or words as points: words are merged first, then special tokens dropped.
+
+    Rows are not normalized again.
+    """
+    if unit == "word":
+        attention, rows, columns = to_words(attention, queries.word, keys.word)
+    else:
+        rows, columns = first_tokens(queries, unit), first_tokens(keys, unit)
+    kept_queries = np.flatnonzero(~queries.special[rows] | special)
+    kept_keys = np.flatnonzero(~keys.special[columns] | special)
+    return PointMaps(attention, kept_queries, kept_keys, keys.special[columns[kept_keys]])
+
+
+def first_tokens(side: Side, unit: Unit) -> Points:
+    """The first token of each word, or every token."""
+    return _groups(side.word) if unit == "word" else np.arange(len(side.word))
+
+
 def to_words(
     attention: Map, query_words: NDArray[np.int32], key_words: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], Points, Points]:
-    """The same map with words in place of pieces: the sum over a word's keys, the mean over its queries.
+    """Maps (…, query, key) with words in place of tokens: the sum over a word's keys, the mean over its queries.
 
-    Tokens without a word (−1, such as special tokens) stay as they are. Gives the map, and for queries and keys the
+    Tokens without a word (−1, such as special tokens) stay as they are. Returns the maps, and for queries and keys the
     first token of each word.
 
     >>> halves = np.full((3, 3), 1 / 3)
@@ -114,9 +157,9 @@ def to_words(
            [0.67, 0.33]])
     """
     rows, columns = _groups(query_words), _groups(key_words)
-    summed = np.add.reduceat(np.asarray(attention, np.float64), columns, 1)
+    summed = np.add.reduceat(np.asarray(attention, np.float64), columns, -1)
     sizes = np.diff([*rows, len(query_words)])
-    return np.add.reduceat(summed, rows, 0) / sizes[:, None], rows, columns
+    return np.add.reduceat(summed, rows, -2) / sizes[:, None], rows, columns
 
 
 def _groups(words: NDArray[np.int32]) -> Points:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,10 @@ from headatlas.errors import OptionError
 from headatlas.models.model import Layer
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.tsne import kernel
-from headatlas.stages.tsne.affinity import Affinity, Empty, affinity, to_words
+from headatlas.stages.tsne.affinity import Affinity, Empty, Unit, affinity, first_tokens, to_points
 from headatlas.stages.tsne.align import align
 from headatlas.stages.tsne.layout_tables import Head, Layout, Points
 from headatlas.stages.tsne.reading import Reading
-
-Unit = Literal["token", "word"]
 
 
 @dataclass(frozen=True)
@@ -160,16 +158,11 @@ def assemble_layouts(
 
 def head_affinity(reading: Reading, layer: Layer, head: int, special: bool = True, unit: Unit = "token") -> Affinity:
     """P of one head on a text."""
-    attention = reading.maps[layer.index][head]
     queries, keys = reading.side(layer.kind, True), reading.side(layer.kind, False)
-    cross = layer.kind == "cross"
-    keep_queries, keep_keys = ~queries.special | special, ~keys.special | special
-    if unit == "word":
-        attention, rows, columns = to_words(attention, queries.word, keys.word)
-        keep_queries, keep_keys = keep_queries[rows], keep_keys[columns]
-    kept = np.flatnonzero(keep_queries), np.flatnonzero(keep_keys)
+    points = to_points(reading.maps[layer.index][head], queries, keys, special=special, unit=unit)
     names = head_points(reading, layer, special, unit).text
-    return affinity(attention, queries=kept[0], keys=kept[1], cross=cross, names=names)
+    cross = layer.kind == "cross"
+    return affinity(points.attention, queries=points.queries, keys=points.keys, cross=cross, names=names)
 
 
 def points_by_layer(reading: Reading, heads: list[Head], how: How) -> dict[int, Points]:
@@ -185,9 +178,7 @@ def head_points(reading: Reading, layer: Layer, special: bool, unit: Unit) -> Po
     token, query = [], []
     for queries in sides:
         side = reading.side(layer.kind, queries)
-        first = np.arange(len(side.text))
-        if unit == "word":
-            first = to_words(np.zeros((len(side.text), 1)), side.word, np.zeros(1, np.int32))[1]
+        first = first_tokens(side, unit)
         last = [*first[1:], len(side.text)]
         for start, stop in zip(first, last, strict=True):
             if special or not side.special[start]:

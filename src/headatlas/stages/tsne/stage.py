@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.stages.tsne import kernel
+from headatlas.stages.tsne.affinity import Unit
 from headatlas.stages.tsne.choice import Wanted, choose
-from headatlas.stages.tsne.heads import How, Layouts, Unit, lay_out_in_threads
+from headatlas.stages.tsne.heads import How, Layouts, lay_out_in_threads
 from headatlas.stages.tsne.hidden import States, VectorOptions, lay_out_vectors, states_of
 from headatlas.stages.tsne.reading import Source, Text, open_source, read
 from headatlas.stages.tsne.standard import PERPLEXITY, Optimizer, check_options

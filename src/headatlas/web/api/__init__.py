@@ -1,1 +1,1 @@
-"""What the server answers with: endpoints, payload types, encodings and errors."""
+"""What the server sends: endpoints, payload types, encodings and errors. Nothing here reads an atlas."""

@@ -1,11 +1,11 @@
-"""Everything that can go wrong, in the one shape the page understands."""
+"""Every error in the one shape that the page understands."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from headatlas.errors import DamagedChunk, DataError, HeadatlasError, ModelError, OptionError
-from headatlas.web.api.payloads import Failure, Fault
+from headatlas.web.api.payloads.base import ErrorDetail, ErrorResponse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,55 +18,51 @@ STATUS: tuple[tuple[type[HeadatlasError], int], ...] = (
     (DataError, 422),
     (OptionError, 422),
 )
-WORDS = {404: "there is no such thing here", 405: "this cannot be done here"}
+MESSAGES = {404: "There is nothing at this address.", 405: "This method is not allowed here."}
 
 
-class Problem(HeadatlasError):
-    """A request that cannot be answered: with what status, why, and what to do next."""
+class RequestError(HeadatlasError):
+    """A request that cannot be answered: the HTTP status, the reason, and what to do next."""
 
-    def __init__(self, status: int, message: str, next: str = "", headers: Mapping[str, str] | None = None) -> None:  # noqa: A002 - as it is called in `Fault`
+    def __init__(self, status: int, message: str, next: str = "", headers: Mapping[str, str] | None = None) -> None:  # noqa: A002 - as in `ErrorDetail`
         super().__init__(message)
         self.status, self.next, self.headers = status, next, dict(headers or {})
 
 
-def body(status: int, message: str, next: str = "") -> bytes:  # noqa: A002
-    """An error as JSON."""
-    return Failure(error=Fault(status=status, message=message, next=next)).model_dump_json().encode()
-
-
-def failure(error: Problem) -> Response:
-    """An error as an answer."""
+def response(error: RequestError) -> Response:
+    """An error as a response."""
     from fastapi import Response
 
+    payload = ErrorResponse(error=ErrorDetail(status=error.status, message=str(error), next=error.next))
     headers = {"cache-control": "no-store", **error.headers}
-    content = body(error.status, str(error), error.next)
-    return Response(content, error.status, headers, media_type="application/json")
+    return Response(payload.model_dump_json(), error.status, headers, media_type="application/json")
 
 
-def problem(error: HeadatlasError) -> Problem:
-    """Any error of ours as a request that cannot be answered."""
-    if isinstance(error, Problem):
+def request_error(error: HeadatlasError) -> RequestError:
+    """Any error of this package as a request that cannot be answered."""
+    if isinstance(error, RequestError):
         return error
-    return Problem(next((status for kind, status in STATUS if isinstance(error, kind)), 404), str(error))
+    status = next((status for kind, status in STATUS if isinstance(error, kind)), 404)
+    return RequestError(status, str(error))
 
 
 def install(app: FastAPI) -> None:
-    """Make every error of an app one of these."""
+    """Give every error of an app this shape."""
     from fastapi.exceptions import RequestValidationError
     from starlette.exceptions import HTTPException
 
-    def ours(request: Request, error: Any) -> Response:
-        return failure(problem(error))
+    def package_error(request: Request, error: Any) -> Response:
+        return response(request_error(error))
 
     def invalid(request: Request, error: Any) -> Response:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"][1:])[:60]
-        return failure(Problem(422, f"{where or 'the request'}: {first['msg']}"[:300]))
+        field = ".".join(str(part) for part in first["loc"][1:])[:60]
+        return response(RequestError(422, f"{field or 'the request'}: {first['msg']}"[:300]))
 
     def http(request: Request, error: Any) -> Response:
-        words = WORDS.get(error.status_code, str(error.detail))
-        return failure(Problem(error.status_code, words, headers=error.headers))
+        message = MESSAGES.get(error.status_code, str(error.detail))
+        return response(RequestError(error.status_code, message, headers=error.headers))
 
-    app.add_exception_handler(HeadatlasError, ours)
+    app.add_exception_handler(HeadatlasError, package_error)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)

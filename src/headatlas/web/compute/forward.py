@@ -1,4 +1,4 @@
-"""Forward passes for the page: the full maps of one example, or of a text of one's own."""
+"""Forward passes for the page: the full maps of an example, or of a custom text."""
 
 from __future__ import annotations
 
@@ -17,111 +17,116 @@ from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import Encoded, encode
 from headatlas.models.model import Layer, Model
 from headatlas.stages.collect.layout import overlaps
-from headatlas.web.api import encoding
-from headatlas.web.api.errors import Problem
-from headatlas.web.api.payloads import Token
-from headatlas.web.views.site import View
+from headatlas.web.api import arrays
+from headatlas.web.api.errors import RequestError
+from headatlas.web.api.payloads.examples import Token
+from headatlas.web.compute.runner import Maps
+from headatlas.web.compute.source import Source
+from headatlas.web.views.snapshot import Snapshot
 
-LIKE = 0.01  # how far a pooled map may be from the collected one; these are kept in 11 bits
+TOLERANCE = 0.01  # between a pooled map and the collected one, which is stored in 11 bits
 
 
-class GivenUp(Exception):
-    """Nobody waits for this any more."""
+class Canceled(Exception):
+    """No client waits for this any more."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """What is kept of a forward pass: all maps, those of a layer, or one; all of a long text may be too many."""
+class Selection:
+    """Which maps of a forward pass are kept: all, those of a layer, or one. All maps of a long text may be too many."""
 
     layer: int | None = None
     head: int | None = None
 
 
-class Watch(capture.Record):
-    """Keeps maps as u16, layer by layer, and stops between layers when nobody waits."""
+class MapRecorder(capture.Record):
+    """Keeps maps as u16 values, layer by layer, and stops between layers when the job is canceled."""
 
-    def __init__(self, stop: threading.Event, part: Part) -> None:
+    def __init__(self, canceled: threading.Event, selection: Selection) -> None:
         super().__init__()
-        self.stop, self.part = stop, part
-        self.words: dict[int, encoding.Words] = {}  # (head, query, key)
+        self.canceled, self.selection = canceled, selection
+        self.encoded: Maps = {}
         self.last: NDArray[np.float32] | None = None
 
     def call(self, layer: Layer, call: capture.Call) -> capture.Attended:
         """Attend as the model does."""
-        if self.stop.is_set():
-            raise GivenUp
+        if self.canceled.is_set():
+            raise Canceled
         return super().call(layer, call)
 
     def map(self, layer: Layer, weights: Tensor) -> None:
-        """Keep what is asked for."""
-        if self.part.layer in (None, layer.index):
-            heads = slice(None) if self.part.head is None else slice(self.part.head, self.part.head + 1)
+        """Keep the selected maps."""
+        if self.selection.layer in (None, layer.index):
+            head = self.selection.head
+            heads = slice(None) if head is None else slice(head, head + 1)
             self.last, self.layer = weights[0, heads].numpy(), layer
-            self.words[layer.index] = encoding.attention(self.last)
+            self.encoded[layer.index] = arrays.attention(self.last)
 
 
-def of_example(model: Model, view: View, number: int, part: Part, stop: threading.Event) -> dict[int, encoding.Words]:
-    """The full maps of an example of the atlas, from the very tokens that were collected."""
+def full_maps(
+    model: Model, snapshot: Snapshot, source: Source, selection: Selection, canceled: threading.Event
+) -> Maps:
+    """The full maps of a text, by layer."""
+    recorder = MapRecorder(canceled, selection)
+    batch, _ = read_batch(model, snapshot, source)
+    capture.run(model, batch.inputs, recorder)
+    if source.encoded is None:
+        assert recorder.last is not None  # the selected layer exists
+        check(snapshot, source.example, recorder.layer, recorder.last, selection.head)
+    return recorder.encoded
+
+
+def read_batch(model: Model, snapshot: Snapshot, source: Source) -> tuple[Batch, Encoded | None]:
+    """A text as input of the model: an example from exactly the tokens that were collected, or its image."""
+    if source.encoded is not None:
+        return text_batch(model, [source.encoded]), source.encoded
     if model.grid is not None:
-        batch = image_batch(model, read_image_paths(view.atlas, [number]))
-    else:
-        batch = text_batch(model, read_tokens(view.atlas, [number]))
-    watch = _run(model, batch, part, stop)
-    _check(view, number, part, watch)
-    return watch.words
+        return image_batch(model, read_image_paths(snapshot.atlas, [source.example])), None
+    encoded = read_tokens(snapshot.atlas, [source.example])
+    return text_batch(model, encoded), encoded[0]
 
 
-def of_text(model: Model, encoded: Encoded, part: Part, stop: threading.Event) -> dict[int, encoding.Words]:
-    """The full maps of a text of one's own."""
-    return _run(model, text_batch(model, [encoded]), part, stop).words
-
-
-def _run(model: Model, batch: Batch, part: Part, stop: threading.Event) -> Watch:
-    watch = Watch(stop, part)
-    capture.run(model, batch.inputs, watch)
-    return watch
-
-
-def _check(view: View, number: int, part: Part, watch: Watch) -> None:
-    assert watch.last is not None  # a layer that exists was asked for
-    check(view, number, watch.layer, watch.last, part.head)
-
-
-def check(view: View, number: int, layer: Layer, maps: NDArray[np.float32], head: int | None = None) -> None:
-    """The maps, pooled, must be those that were collected: weights alone do not say how an input is prepared."""
+def check(
+    snapshot: Snapshot, example: int, layer: Layer, maps: NDArray[np.float32], head: int | None = None
+) -> None:  # fmt: skip
+    """Raise an error unless the pooled maps are those that were collected: equal weights do not prove equal inputs."""
     heads = slice(0, layer.heads) if head is None else slice(head, head + 1)
-    there = view.atlas.read("pooled", (number, layer.index, heads)).astype(np.float32)
-    found = pooled(maps, there.shape[-1])
-    if not np.abs(found - there).max() <= LIKE:
-        raise Problem(
+    collected = snapshot.atlas.read("pooled", (example, layer.index, heads)).astype(np.float32)
+    if not np.abs(pooled(maps, collected.shape[-1]) - collected).max() <= TOLERANCE:
+        raise RequestError(
             409, "The model gives other maps for this example than were collected: its tokenizer, its image processor "
-            "or the picture is not what it was.", "Serve the atlas with the model it was made with, or collect anew.",
+            "or the image has changed.", "Serve the atlas with the model it was made with, or collect it again.",
         )  # fmt: skip
 
 
 def pooled(maps: NDArray[np.float32], r: int) -> NDArray[np.float32]:
-    """Maps (head, query, key) brought to one size, each row scaled to what reaches tokens."""
+    """Maps (head, query, key) pooled to r × r, each row normalized to the attention that reaches tokens."""
     queries, keys = maps.shape[1:]
     rows, columns = overlaps(queries, r).T / queries, overlaps(keys, r) / r
-    whole = maps / np.maximum(maps.sum(-1, keepdims=True), 1e-30)
-    found: NDArray[np.float32] = rows.astype(np.float32) @ whole @ columns.astype(np.float32)
-    return found
+    normalized = maps / np.maximum(maps.sum(-1, keepdims=True), 1e-30)
+    result: NDArray[np.float32] = rows.astype(np.float32) @ normalized @ columns.astype(np.float32)
+    return result
 
 
 def read_text(model: Model, text: str, pair: str | None, options: Mapping[str, int | None]) -> Encoded:
-    """A text of one's own as the model reads it, cut where the texts of the atlas were."""
+    """A custom text as the model reads it, truncated like the texts of the atlas."""
     if model.grid is not None:
-        raise Problem(422, f"{model.name} reads images, not texts.")
-    found = encode(model, Example("try", text=text, pair=pair), max_tokens=options.get("max_tokens"))
-    if not found:
-        raise Problem(422, "The text has no tokens.", "Write a word or two.")
-    return found[0]
+        raise RequestError(422, f"{model.name} reads images, not texts.")
+    windows = encode(model, Example("try", text=text, pair=pair), max_tokens=options.get("max_tokens"))
+    if not windows:
+        raise RequestError(422, "The text has no tokens.", "Write a word or two.")
+    return windows[0]
 
 
-def shown(encoded: Encoded) -> tuple[list[Token], list[Token]]:
+def token_payloads(encoded: Encoded) -> tuple[list[Token], list[Token]]:
     """Tokens for the page: those of the text, and those of the target."""
     parts = []
-    for one in (encoded.source, encoded.target):
-        rows = zip(one.text, one.word, one.special, one.segment, strict=True) if one else ()
-        parts.append([Token(text=t, word=int(w), special=bool(s), segment=int(g)) for t, w, s, g in rows])
+    for tokens in (encoded.source, encoded.target):
+        rows = zip(tokens.text, tokens.word, tokens.special, tokens.segment, strict=True) if tokens else ()
+        parts.append(
+            [
+                Token(text=text, word=int(word), special=bool(special), segment=int(segment))
+                for text, word, special, segment in rows
+            ]
+        )
     return parts[0], parts[1]

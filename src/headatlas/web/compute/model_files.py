@@ -1,4 +1,4 @@
-"""Where the model of an atlas is to be found on this machine. Nothing is loaded, nothing is fetched from the hub."""
+"""Where the model of an atlas is on this machine. Nothing is loaded, and nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from typing import Any
 from headatlas.models import packaged
 
 
-def candidates(facts: dict[str, Any], wanted: str | None) -> list[str]:
-    """What may be loaded for a model, the likeliest first: `packaged`, or folders that hold one."""
-    if wanted is not None:
-        names = [wanted]
+def candidates(facts: dict[str, Any], requested: str | None) -> list[str]:
+    """What may be loaded for a model, the most likely first: `packaged`, or folders with a model.
+
+    `facts` are those of the model in the header of an atlas; `requested` is to be loaded in its place.
+    """
+    if requested is not None:
+        names = [requested]
     else:
         names = ["packaged"] if facts["name"] == packaged.NAME else []
         names += [name for name in (facts.get("source"), facts["name"]) if name]
-    found = [at_hand(name, None if wanted else facts.get("revision")) for name in names]
-    return list(dict.fromkeys(one for one in found if one is not None))
+    local = [find_local(name, None if requested else facts.get("revision")) for name in names]
+    return list(dict.fromkeys(location for location in local if location is not None))
 
 
-def at_hand(name: str, revision: str | None = None) -> str | None:
-    """What to load for this name without a connection; None if that is not here."""
+def find_local(name: str, revision: str | None = None) -> str | None:
+    """What to load for this name without a network connection; None if it is not on this machine."""
     if name == "packaged":
         try:
             distribution(packaged.PACKAGE)
@@ -35,12 +38,12 @@ def at_hand(name: str, revision: str | None = None) -> str | None:
 
 
 def _cached(name: str, revision: str | None) -> str | None:
-    """The folder of a model of the hub that was fetched before."""
+    """The folder of a model of the hub that was downloaded before."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
     try:
-        found = try_to_load_from_cache(name, "config.json", revision=revision)
+        config = try_to_load_from_cache(name, "config.json", revision=revision)
     except (HFValidationError, OSError, ValueError):
         return None
-    return str(Path(found).parent) if isinstance(found, str) else None
+    return str(Path(config).parent) if isinstance(config, str) else None

@@ -1,4 +1,4 @@
-"""The server as an application: routes, their errors, the guard at the door and the page."""
+"""The server as an application: routes, errors, access control and the page."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI, Request, Response
 
 from headatlas.web.api import errors, openapi
-from headatlas.web.server.access import LOOPBACK, Guard
-from headatlas.web.server.static_files import BUILT, Pages
+from headatlas.web.server.access import LOOPBACK, AccessControl
+from headatlas.web.server.static_files import BUILT, StaticFiles
 
 if TYPE_CHECKING:
     from headatlas.atlas.store import Atlas
@@ -26,24 +26,34 @@ def create(
 ) -> FastAPI:
     """The server of one atlas.
 
-    `static` is the folder of the built page. Only requests that call the server by one of `hosts` are answered and, if
-    there is a `token`, only those that know it. Full maps are computed with `model`, else with the one that the atlas
-    was made with, if it is at hand.
+    Parameters
+    ----------
+    atlas
+        What is served.
+    static
+        Folder of the built page.
+    token
+        If given, only clients that know it are answered.
+    hosts
+        Names by which clients may call the server; None allows any.
+    model
+        Model for full maps. By default the one the atlas was made with, if it is available.
     """
-    from headatlas.web.api.responses import Answers
-    from headatlas.web.compute.live import Live
-    from headatlas.web.views.site import Site
+    from headatlas.web.compute.runner import ModelRunner
+    from headatlas.web.server.responses import ResponseCache
+    from headatlas.web.server.routes import handler
+    from headatlas.web.views.watcher import AtlasWatcher
 
-    app = openapi.plain()
-    live = Live(model)
-    app.state.live, app.state.answers = live, Answers(Site(atlas, live))
-    pages = Pages(static)
+    app = openapi.application(handler)
+    runner = ModelRunner(model)
+    app.state.runner, app.state.responses = runner, ResponseCache(AtlasWatcher(atlas, runner.loader))
+    files = StaticFiles(static)
     errors.install(app)
 
     def page(request: Request, path: str = "") -> Response:
-        return pages.send(request, path)
+        return files.send(request, path)
 
     for address in ("/", "/{path:path}"):
         app.add_api_route(address, page, methods=["GET", "HEAD"], include_in_schema=False)
-    app.add_middleware(Guard, hosts=hosts, token=token)
+    app.add_middleware(AccessControl, hosts=hosts, token=token)
     return app

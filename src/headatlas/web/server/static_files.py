@@ -1,4 +1,4 @@
-"""The page itself: the files that were built beside this one, and no others."""
+"""The built page: its files, and no others."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from pathlib import Path
 
 from fastapi import Request, Response
 
-from headatlas.web.api.errors import Problem
-from headatlas.web.api.responses import Body, matches, respond
+from headatlas.web.api.endpoints import ENDPOINTS, JSON, PNG
+from headatlas.web.api.errors import RequestError
+from headatlas.web.server.responses import ResponseBody, is_current, respond
 
 BUILT = Path(__file__).parents[1] / "static"
-KINDS = {
+MEDIA = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
-    ".png": "image/png",
+    ".png": PNG,
     ".ico": "image/x-icon",
-    ".json": "application/json",
+    ".json": JSON,
     ".webmanifest": "application/manifest+json",
     ".woff2": "font/woff2",
     ".txt": "text/plain; charset=utf-8",
 }
-NOT_BUILT = """<!doctype html>
+NOT_BUILT = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Headatlas</title></head><body>
 <h1>The page was not built</h1>
 <p>This Headatlas was installed with HEADATLAS_SKIP_FRONTEND set, which leaves the page out.
-Its data is here all the same: <a href="api/atlas.json">api/atlas.json</a>.</p>
+Its data is available all the same: <a href="{ENDPOINTS.atlas.path()}">{ENDPOINTS.atlas.path()}</a>.</p>
 <p>To build the page, install Headatlas again without that variable:</p>
 <pre>pip install --force-reinstall --no-deps headatlas</pre>
 <p>or, in a clone of its source:</p>
@@ -36,35 +37,35 @@ Its data is here all the same: <a href="api/atlas.json">api/atlas.json</a>.</p>
 """
 
 
-class Pages:
-    """Files of one folder; what leads out of it is not there."""
+class StaticFiles:
+    """The files of one folder; paths that lead out of it are not found."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder.resolve() if folder is not None else None
-        self._bodies: dict[tuple[str, int], tuple[Body, str]] = {}
+        self._bodies: dict[tuple[str, int], tuple[ResponseBody, str]] = {}
 
     def send(self, request: Request, path: str) -> Response:
         """A file."""
         if path in ("", "index.html") and not self.built:
-            return Response(NOT_BUILT, media_type=KINDS[".html"], headers={"cache-control": "no-store"})
+            return Response(NOT_BUILT, media_type=MEDIA[".html"], headers={"cache-control": "no-store"})
         file = self.find(path or "index.html")
         if file is None:
-            raise Problem(404, "There is no such page.", "Start at the first page: /")
+            raise RequestError(404, "There is no such page.", "Start at the first page: /")
         body, tag = self._body(file)
         hashed = file.parent.name == "assets"  # the build puts a digest in their names
-        keep = "public, max-age=31536000, immutable" if hashed else "no-cache"
-        headers = {"etag": f'W/"{tag}"', "cache-control": keep, "vary": "accept-encoding"}
-        if matches(request, tag):
+        caching = "public, max-age=31536000, immutable" if hashed else "no-cache"
+        headers = {"etag": f'W/"{tag}"', "cache-control": caching, "vary": "accept-encoding"}
+        if is_current(request, tag):
             return Response(status_code=304, headers=headers)
-        return respond(request, body, KINDS[file.suffix], headers)
+        return respond(request, body, MEDIA[file.suffix], headers)
 
     @property
     def built(self) -> bool:
-        """Whether there is a page."""
+        """Whether the page was built."""
         return self.folder is not None and (self.folder / "index.html").is_file()
 
     def find(self, path: str) -> Path | None:
-        """The file at this path, if it is one of ours."""
+        """The file at this path, if it is part of the page."""
         parts = path.split("/")
         if self.folder is None or any(
             not part or part.startswith(".") or "\\" in part or ":" in part for part in parts
@@ -72,15 +73,15 @@ class Pages:
             return None
         try:
             file = self.folder.joinpath(*parts).resolve(strict=True)
-        except (OSError, ValueError, RuntimeError):  # not there, a NUL in it, a ring of links
+        except (OSError, ValueError, RuntimeError):  # missing, a NUL in its name, a loop of links
             return None
-        known = file.suffix in KINDS and file.is_file() and file.is_relative_to(self.folder)
-        return file if known else None
+        allowed = file.suffix in MEDIA and file.is_file() and file.is_relative_to(self.folder)
+        return file if allowed else None
 
-    def _body(self, file: Path) -> tuple[Body, str]:
+    def _body(self, file: Path) -> tuple[ResponseBody, str]:
         key = (str(file), file.stat().st_mtime_ns)
         if key not in self._bodies:
             content = file.read_bytes()
-            kind = "image/png" if file.suffix in (".png", ".ico", ".woff2") else "application/json"  # packed or not
-            self._bodies[key] = Body.of(content, kind), hashlib.sha256(content).hexdigest()[:24]
+            media = PNG if file.suffix in (".png", ".ico", ".woff2") else JSON  # compressed already, or not
+            self._bodies[key] = ResponseBody.of(content, media), hashlib.sha256(content).hexdigest()[:24]
         return self._bodies[key]

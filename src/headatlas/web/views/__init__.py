@@ -1,1 +1,1 @@
-"""Payloads made from an atlas alone. Nothing in here runs a model."""
+"""Payloads and buffers that are read from an atlas. Nothing here runs a model."""

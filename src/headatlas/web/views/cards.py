@@ -1,4 +1,4 @@
-"""What is there: the first answer a page asks for, and the heads with their statistics."""
+"""The card of the atlas, which a page asks for first, and the heads with their statistics."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import __version__, wording
+from headatlas import __version__
 from headatlas.atlas import display, schema
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Entry, source_of
-from headatlas.web.api import encoding
-from headatlas.web.api.payloads import (
+from headatlas.statistics import statistic
+from headatlas.web.api import arrays
+from headatlas.web.api.payloads.atlas import (
     AtlasCard,
     ClusteringCard,
     DataCard,
@@ -27,47 +28,47 @@ from headatlas.web.api.payloads import (
     StageCard,
     StatisticCard,
 )
-from headatlas.web.views import columns
-from headatlas.web.views.columns import known
-from headatlas.web.views.site import View
+from headatlas.web.views import columns, projections
+from headatlas.web.views.snapshot import Snapshot
+from headatlas.web.views.values import known
 
-ENDLESS = 1_000_000  # tokens: what is said of a model that has no limit
-PLACE = re.compile(r"(?P<kind>[a-z]{2,}:)?(?P<path>[./~\\].*|[A-Za-z]:\\.*)")
+UNLIMITED = 1_000_000  # tokens: tokenizers report a huge number for models without a limit
+LOCATION = re.compile(r"(?P<kind>[a-z]{2,}:)?(?P<path>[./~\\].*|[A-Za-z]:\\.*)")
 
 
-def card(view: View) -> AtlasCard:
-    """All that is there."""
-    header = view.atlas.header
+def card(snapshot: Snapshot) -> AtlasCard:
+    """Everything the atlas holds."""
+    header = snapshot.atlas.header
     return AtlasCard(
-        name=view.name,
+        name=snapshot.name,
         version=__version__,
         format=header["format"],
-        static=view.static,
-        live=view.live and not view.static,
-        live_note=view.note,
-        full_examples=list(view.full),
-        resolution=int(view.atlas.array("pooled").shape[-1]),
+        static=snapshot.exported is not None,
+        live=snapshot.live and snapshot.exported is None,
+        live_note=snapshot.live_note,
+        full_examples=[] if snapshot.exported is None else list(snapshot.exported.full),
+        resolution=int(snapshot.atlas.array("pooled").shape[-1]),
         model=_model(header["model"]),
-        data=_data(header, view.atlas.collection["counts"]),
-        stages=[_stage(view, name) for name, stage in schema.STAGES.items() if stage.listed],
+        data=_data(header["data"], snapshot.atlas.collection["counts"]),
+        stages=[_stage(snapshot, name) for name, stage in schema.STAGES.items() if stage.listed],
         statistics=[
-            StatisticCard(name=name, plain=wording.statistic(name), unit=wording.unit(name))
-            for name in columns.statistics(view)
+            StatisticCard(name=declared.name, plain=declared.label, unit=declared.unit)
+            for declared in map(statistic, columns.statistics(snapshot))
         ],
-        columns=[one.card for one in columns.catalogue(view).values()],
-        projections=columns.projections(view),
-        clusterings=[_clustering(view, name) for name in view.atlas.results("cluster")],
+        columns=[column.card for column in columns.catalog(snapshot).values()],
+        projections=projections.cards(snapshot),
+        clusterings=[_clustering(snapshot, name) for name in snapshot.atlas.results("cluster")],
     )
 
 
 def _model(facts: dict[str, Any]) -> ModelCard:
-    grid, longest = facts.get("grid"), facts.get("max_tokens")
+    grid, max_tokens = facts.get("grid"), facts.get("max_tokens")
     layers = [
         LayerCard(
-            index=number, kind=one["kind"], heads=one["heads"], key_heads=one["key_heads"],
-            causal=one.get("causal", False),
+            index=index, kind=layer["kind"], heads=layer["heads"], key_heads=layer["key_heads"],
+            causal=layer.get("causal", False),
         )
-        for number, one in enumerate(facts["layers"])
+        for index, layer in enumerate(facts["layers"])
     ]  # fmt: skip
     return ModelCard(
         name=facts["name"],
@@ -79,36 +80,34 @@ def _model(facts: dict[str, Any]) -> ModelCard:
         heads=facts["heads"],
         key_heads=facts["key_heads"],
         width=facts.get("width"),
-        max_tokens=longest if longest and longest < ENDLESS else None,
+        max_tokens=max_tokens if max_tokens and max_tokens < UNLIMITED else None,
         grid=GridCard(special=list(grid["special"]), rows=grid["rows"], columns=grid["columns"]) if grid else None,
         notes=list(facts.get("notes", [])),
     )
 
 
-def _data(header: dict[str, Any], counts: dict[str, Any]) -> DataCard:
-    data = header["data"]
+def _data(data: dict[str, Any], counts: dict[str, Any]) -> DataCard:
     names = ("examples", "tokens", "windowed", "windows", "cut", "skipped")
     numbers = {name: int(counts.get(name, 0)) for name in names}
-    return DataCard(name=called(data["name"]), modality=data["modality"], **numbers)
+    return DataCard(name=dataset_name(data["name"]), modality=data["modality"], **numbers)
 
 
-def called(name: str) -> str:
-    """A dataset by its name, without the folder it lay in.
+def dataset_name(source: str) -> str:
+    """The name of a dataset, without the folder it was read from.
 
-    >>> called("squad:/data/squad/dev-v2.0.json"), called("hf:imdb:test"), called("./texts.csv")
+    >>> dataset_name("squad:/data/squad/dev-v2.0.json"), dataset_name("hf:imdb:test"), dataset_name("./texts.csv")
     ('squad:dev-v2.0.json', 'hf:imdb:test', 'texts.csv')
     """
-    found = PLACE.fullmatch(name)
-    return (found["kind"] or "") + PurePath(found["path"]).name if found else name
+    location = LOCATION.fullmatch(source)
+    return (location["kind"] or "") + PurePath(location["path"]).name if location else source
 
 
-def _stage(view: View, stage: str) -> StageCard:
-    entries = view.atlas.results(stage).values()
+def _stage(snapshot: Snapshot, stage: str) -> StageCard:
     return StageCard(
         stage=stage,
-        done=stage in view.atlas.done,
-        command=view.command(stage),
-        results=[_result(stage, entry) for entry in entries],
+        done=stage in snapshot.atlas.done,
+        command=snapshot.command(stage),
+        results=[_result(stage, entry) for entry in snapshot.atlas.results(stage).values()],
     )
 
 
@@ -120,8 +119,8 @@ def _result(stage: str, entry: Entry) -> ResultCard:
     )  # fmt: skip
 
 
-def _clustering(view: View, name: str) -> ClusteringCard:
-    facts = view.atlas.results("cluster")[name]["facts"]
+def _clustering(snapshot: Snapshot, name: str) -> ClusteringCard:
+    facts = snapshot.atlas.results("cluster")[name]["facts"]
     return ClusteringCard(
         name=name,
         method=facts.get("method", name),
@@ -129,7 +128,7 @@ def _clustering(view: View, name: str) -> ClusteringCard:
         clusters=len(facts.get("clusters", [])),
         noise=facts.get("noise", 0.0),
         stability=known(facts.get("stability")),
-        correlated=name in view.atlas.results("correlate"),
+        correlated=name in snapshot.atlas.results("correlate"),
         line=facts.get("line", ""),
     )
 
@@ -137,41 +136,43 @@ def _clustering(view: View, name: str) -> ClusteringCard:
 # heads
 
 
-def heads(view: View) -> Heads:
-    """Every head that exists, with the mean and the deviation of its statistics."""
-    mean, deviation = _moments(view)
+def heads(snapshot: Snapshot) -> Heads:
+    """Every head that exists, with the mean and the standard deviation of its statistics."""
+    mean, deviation = _moments(snapshot)
     rows = [
         HeadRow(
-            layer=number, head=head, kind=layer["kind"], mean=[known(one) for one in mean[number, head]],
-            deviation=[known(one) for one in deviation[number, head]],
+            layer=index, head=head, kind=layer["kind"], mean=[known(value) for value in mean[index, head]],
+            deviation=[known(value) for value in deviation[index, head]],
         )
-        for number, layer in enumerate(view.atlas.header["model"]["layers"])
+        for index, layer in enumerate(snapshot.atlas.header["model"]["layers"])
         for head in range(layer["heads"])
     ]  # fmt: skip
-    return Heads(examples=view.shape[0], heads=rows, maps="api/heads/maps.bin")
+    return Heads(examples=snapshot.shape[0], heads=rows)
 
 
-def head_maps(view: View) -> bytes:
+def head_maps(snapshot: Snapshot) -> bytes:
     """The mean pooled map of every head."""
-    return encoding.attention(display.mean_maps(view.atlas)).tobytes()
+    return arrays.attention(display.mean_maps(snapshot.atlas)).tobytes()
 
 
-def _moments(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation over examples (layer, head, statistic), each part joined to those before it."""
-    shape = view.atlas.array("stats").shape[1:]
+def _moments(snapshot: Snapshot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation over examples (layer, head, statistic), accumulated block by block."""
+    shape = snapshot.atlas.array("stats").shape[1:]
     count, mean, squares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for _, part in read_blocks(view.atlas, "stats"):
-        values = part.astype(np.float64)
-        there = np.isfinite(values)
-        own = there.sum(0)
-        values[~there] = 0
+    for _, block in read_blocks(snapshot.atlas, "stats"):
+        values = block.astype(np.float64)
+        finite = np.isfinite(values)
+        block_count = finite.sum(0)
+        values[~finite] = 0
         with np.errstate(invalid="ignore", divide="ignore"):
-            middle = np.where(own > 0, values.sum(0) / own, 0)
-            away = np.where(there, values - middle, 0)
-            total = count + own
-            step = np.where(total > 0, (middle - mean) / total, 0)
-        squares += np.einsum("e...,e...->...", away, away) + (middle - mean) * step * count * own
-        mean, count = mean + step * own, total
+            block_mean = np.where(block_count > 0, values.sum(0) / block_count, 0)
+            deviations = np.where(finite, values - block_mean, 0)
+            total = count + block_count
+            step = np.where(total > 0, (block_mean - mean) / total, 0)
+        squares += (
+            np.einsum("e...,e...->...", deviations, deviations) + (block_mean - mean) * step * count * block_count
+        )
+        mean, count = mean + step * block_count, total
     with np.errstate(invalid="ignore", divide="ignore"):
-        spread = np.sqrt(squares / (count - 1))
-    return np.where(count > 0, mean, np.nan), np.where(count > 1, spread, np.nan)
+        deviation = np.sqrt(squares / (count - 1))
+    return np.where(count > 0, mean, np.nan), np.where(count > 1, deviation, np.nan)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from headatlas import wording
 from headatlas.atlas import schema, summaries
-from headatlas.web.api import encoding
-from headatlas.web.api.errors import Problem
-from headatlas.web.api.payloads_clusters import (
+from headatlas.statistics import statistic
+from headatlas.web.api import arrays
+from headatlas.web.api.errors import RequestError
+from headatlas.web.api.payloads.clusters import (
     Association,
     Cell,
     Cluster,
@@ -27,68 +27,65 @@ from headatlas.web.api.payloads_clusters import (
     Related,
 )
 from headatlas.web.views import columns
-from headatlas.web.views.columns import known
-from headatlas.web.views.site import View
+from headatlas.web.views.snapshot import Snapshot
+from headatlas.web.views.values import known
 
 Row = dict[str, Any]
 
 
-def clusters(view: View, name: str) -> Clusters:
+def clusters(snapshot: Snapshot, clustering: str) -> Clusters:
     """All clusters of a clustering."""
-    view.result("cluster", name, "clustering")
-    correlated = name in view.atlas.results("correlate")
-    found, shown = ranked(view, name), exemplars(view, name)
-    base = f"api/clusterings/{name}"
-    by_name = {one["cluster"]: one for one in _rows(view, "clusters", name)}
+    snapshot.result("cluster", clustering, "clustering")
+    correlated = clustering in snapshot.atlas.results("correlate")
+    found, shown = ranked(snapshot, clustering), exemplars(snapshot, clustering)
+    by_name = {one["cluster"]: one for one in _rows(snapshot, "clusters", clustering)}
     return Clusters(
-        clustering=name,
-        labels=f"api/columns/cluster.{name}.bin",
-        distance=f"api/columns/distance.{name}.bin",
-        sentence=summaries.sentence(view.atlas, name, found),
-        summary=_summary(view, name) if correlated else [],
+        clustering=clustering,
+        labels=columns.labels_column(clustering),
+        distance=columns.distance_column(clustering),
+        sentence=summaries.sentence(snapshot.atlas, clustering, found),
+        summary=_summary(snapshot, clustering) if correlated else [],
         clusters=[_cluster(one, by_name.get(one.number, {}), shown) for one in found],
         exemplars=[
             Place(example=row["example"], layer=row["layer"], head=row["head"], distance=known(row["distance"]))
             for row in shown
         ],
-        means=f"{base}/means.bin",
-        exemplar_maps=f"{base}/exemplars.bin" if shown else None,
-        quality=[Quality(**_known(row, Quality)) for row in _rows(view, "quality", name)],
-        associations=[Association(**_known(row, Association)) for row in _rows(view, "associations", name)],
-        locality=[Locality(**_known(row, Locality)) for row in _rows(view, "locality", name)],
-        command=None if correlated else _correlate(view, name),
+        quality=[Quality(**_known(row, Quality)) for row in _rows(snapshot, "quality", clustering)],
+        associations=[Association(**_known(row, Association)) for row in _rows(snapshot, "associations", clustering)],
+        locality=[Locality(**_known(row, Locality)) for row in _rows(snapshot, "locality", clustering)],
+        command=None if correlated else _correlate(snapshot, clustering),
     )
 
 
-def _correlate(view: View, name: str) -> str:
-    return f"{view.command('correlate')} --of {name}"
+def _correlate(snapshot: Snapshot, clustering: str) -> str:
+    return f"{snapshot.command('correlate')} --of {clustering}"
 
 
-def _summary(view: View, name: str) -> list[str]:
+def _summary(snapshot: Snapshot, clustering: str) -> list[str]:
     from headatlas.stages.correlate.summary import overall
 
-    return [f"{label}: {text}" for label, text in overall(view.atlas, name)]
+    return [f"{label}: {text}" for label, text in overall(snapshot.atlas, clustering)]
 
 
-def ranked(view: View, name: str) -> list[summaries.Cluster]:
+def ranked(snapshot: Snapshot, clustering: str) -> list[summaries.Cluster]:
     """The clusters, the largest first and noise last."""
-    if name in view.atlas.results("correlate"):
-        return summaries.correlated(view.atlas, name)[1]
-    facts, called = view.atlas.results("cluster")[name]["facts"], columns.names(view, name)
+    if clustering in snapshot.atlas.results("correlate"):
+        return summaries.correlated(snapshot.atlas, clustering)[1]
+    facts, called = snapshot.atlas.results("cluster")[clustering]["facts"], columns.cluster_names(snapshot, clustering)
     found = [
         summaries.Cluster(one["cluster"], called[one["cluster"]], one["maps"], one["share"], one["stability"], "", "")
         for one in facts["clusters"]
     ]
     total = sum(one.maps for one in found) / max(1e-12, 1 - facts["noise"])
     if facts["noise"]:
-        maps = round(total * facts["noise"]) if found else _maps(view)
+        maps = round(total * facts["noise"]) if found else _maps(snapshot)
         found.append(summaries.Cluster(schema.NOISE, "noise", maps, facts["noise"], None, "", ""))
     return sorted(found, key=lambda one: (one.number < 0, -one.maps, one.number))
 
 
-def _maps(view: View) -> int:
+def _maps(snapshot: Snapshot) -> int:
     """All maps that exist."""
-    return view.shape[0] * sum(int(layer["heads"]) for layer in view.atlas.header["model"]["layers"])
+    return snapshot.shape[0] * sum(int(layer["heads"]) for layer in snapshot.atlas.header["model"]["layers"])
 
 
 def _cluster(one: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterRow:
@@ -114,11 +111,11 @@ def _cluster(one: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterR
     )
 
 
-def _rows(view: View, table: str, name: str) -> list[Row]:
+def _rows(snapshot: Snapshot, table: str, clustering: str) -> list[Row]:
     """A table of a clustering; none if it is not there yet."""
-    if not view.atlas.has_table(table, name):
+    if not snapshot.atlas.has_table(table, clustering):
         return []
-    found: list[Row] = view.atlas.table(table, name).to_pylist()
+    found: list[Row] = snapshot.atlas.table(table, clustering).to_pylist()
     return found
 
 
@@ -128,48 +125,50 @@ def _known(row: Row, shape: Any) -> Row:
     return {field: known(value) if isinstance(value, float) else value for field, value in kept.items()}
 
 
-def exemplars(view: View, name: str) -> list[Row]:
+def exemplars(snapshot: Snapshot, clustering: str) -> list[Row]:
     """The maps that show the clusters; none of a clustering that is not correlated."""
-    return _rows(view, "exemplars", name) if name in view.atlas.results("correlate") else []
+    return _rows(snapshot, "exemplars", clustering) if clustering in snapshot.atlas.results("correlate") else []
 
 
-def means(view: View, name: str) -> bytes:
+def means(snapshot: Snapshot, clustering: str) -> bytes:
     """The mean map of each cluster, in the order of `clusters`."""
-    view.result("cluster", name, "clustering")
-    numbers = [one.number for one in ranked(view, name)]
-    return encoding.attention(summaries.cluster_maps(view.atlas, name, numbers)).tobytes()
+    snapshot.result("cluster", clustering, "clustering")
+    numbers = [one.number for one in ranked(snapshot, clustering)]
+    return arrays.attention(summaries.cluster_maps(snapshot.atlas, clustering, numbers)).tobytes()
 
 
-def exemplar_maps(view: View, name: str) -> bytes:
+def exemplar_maps(snapshot: Snapshot, clustering: str) -> bytes:
     """The maps that show the clusters, in the order of `Clusters.exemplars`."""
-    _needed(view, name)
-    rows = exemplars(view, name)
+    _needed(snapshot, clustering)
+    rows = exemplars(snapshot, clustering)
     if not rows:
-        raise Problem(404, f"The clusters of {name} have no exemplars.", _correlate(view, name))
+        raise RequestError(404, f"The clusters of {clustering} have no exemplars.", _correlate(snapshot, clustering))
     places = np.array([(row["example"], row["layer"], row["head"]) for row in rows])
-    return encoding.attention(summaries.pooled(view.atlas, places)).tobytes()
+    return arrays.attention(summaries.pooled(snapshot.atlas, places)).tobytes()
 
 
-def _needed(view: View, name: str) -> None:
-    view.result("cluster", name, "clustering")
-    if name not in view.atlas.results("correlate"):
-        raise Problem(404, f"The clusters of {name} are not correlated yet.", _correlate(view, name))
+def _needed(snapshot: Snapshot, clustering: str) -> None:
+    snapshot.result("cluster", clustering, "clustering")
+    if clustering not in snapshot.atlas.results("correlate"):
+        raise RequestError(
+            404, f"The clusters of {clustering} are not correlated yet.", _correlate(snapshot, clustering)
+        )
 
 
-def cluster(view: View, name: str, number: int) -> Cluster:
+def cluster(snapshot: Snapshot, clustering: str, cluster: int) -> Cluster:
     """Where a cluster lives, and what tells it from the others."""
-    _needed(view, name)
-    if number not in {one.number for one in ranked(view, name)}:
-        raise Problem(404, f"{name} has no cluster {str(number)[:20]}.")
-    own = [("cluster", "==", number)]
-    cells = view.atlas.table("cells", name, filters=own).to_pylist()
+    _needed(snapshot, clustering)
+    if cluster not in {one.number for one in ranked(snapshot, clustering)}:
+        raise RequestError(404, f"{clustering} has no cluster {str(cluster)[:20]}.")
+    own = [("cluster", "==", cluster)]
+    cells = snapshot.atlas.table("cells", clustering, filters=own).to_pylist()
     factors = {row["factor"]: [] for row in cells}  # type: dict[str, list[Cell]]
     for row in cells:
         named = row | {"share": row["share_of_value"], "significant": bool(row["significant"])}
         factors[row["factor"]].append(Cell(**_known(named, Cell)))
-    evidence = view.atlas.table("evidence", name, filters=own).to_pylist()
+    evidence = snapshot.atlas.table("evidence", clustering, filters=own).to_pylist()
     return Cluster(
-        cluster=number,
+        cluster=cluster,
         factors=[Factor(factor=factor, cells=cells) for factor, cells in factors.items()],
         evidence=_evidence(evidence),
     )
@@ -179,19 +178,19 @@ def _evidence(rows: Iterable[Row]) -> list[Evidence]:
     found = []
     for row in rows:
         name = row["statistic"]
-        said = {"plain": wording.statistic(name), "unit": wording.unit(name)}
+        said = {"plain": statistic(name).label, "unit": statistic(name).unit}
         found.append(Evidence(**_known(row | said, Evidence)))
     return sorted(found, key=lambda one: -abs(one.delta or 0))
 
 
-def profiles(view: View, name: str) -> Profiles:
+def profiles(snapshot: Snapshot, clustering: str) -> Profiles:
     """The clusters of every head, and the heads like it."""
-    _needed(view, name)
+    _needed(snapshot, clustering)
     related: dict[tuple[int, int], list[Related]] = {}
-    for row in sorted(_rows(view, "related", name), key=lambda row: row["rank"]):
+    for row in sorted(_rows(snapshot, "related", clustering), key=lambda row: row["rank"]):
         other = Related(layer=row["other_layer"], head=row["other_head"], similarity=known(row["similarity"]))
         related.setdefault((row["layer"], row["head"]), []).append(other)
-    table = view.atlas.table("profiles", name)
+    table = snapshot.atlas.table("profiles", clustering)
     shares = [column for column in table.column_names if column.startswith("share:")]
     return Profiles(
         clusters=[int(column.removeprefix("share:")) for column in shares],

@@ -1,74 +1,78 @@
-"""The table of examples: what it says of each, and which of its columns maps can be coloured by."""
+"""The table of examples: its values, and which of its columns maps can be colored by."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from headatlas.atlas import schema
-from headatlas.web.api import encoding
-from headatlas.web.api.payloads import ColumnCard
-from headatlas.web.views.site import View
+from headatlas.web.api import arrays
+from headatlas.web.api.encoding import UNKNOWN
+from headatlas.web.api.payloads.atlas import ColumnCard
+from headatlas.web.views.snapshot import Snapshot
 
-MOST = 256  # values of a column that can be told apart by colour and mark, and some
+MOST_CATEGORIES = 256  # more cannot be told apart by color and mark
+LONG = ("text", "pair")  # columns that are read only when needed
 LABELS = {"n_tokens": "number of tokens", "n_target": "number of target tokens"}
 Cell = str | float | None
+Values = Callable[[Snapshot], arrays.U16]
 
 
-def there(view: View) -> pa.Table:
-    """The table without what is long: texts and images."""
-    return view.once("table", lambda: _read(view, [name for name in _fields(view) if name not in ("text", "pair")]))
+def table(snapshot: Snapshot) -> pa.Table:
+    """The table without its long columns."""
+    return snapshot.cached("table", lambda: _read(snapshot, [name for name in _names(snapshot) if name not in LONG]))
 
 
-def texts(view: View, column: str) -> list[str | None]:
+def texts(snapshot: Snapshot, column: str) -> list[str | None]:
     """The texts, or their pairs, of all examples."""
-    if column not in _fields(view):
-        return [None] * view.shape[0]
-    found: list[str | None] = _read(view, [column])[column].to_pylist()
-    return found
+    if column not in _names(snapshot):
+        return [None] * snapshot.shape[0]
+    values: list[str | None] = _read(snapshot, [column])[column].to_pylist()
+    return values
 
 
-def _read(view: View, names: list[str]) -> pa.Table:
-    return view.atlas.table_groups("examples", columns=names)
+def _read(snapshot: Snapshot, names: list[str]) -> pa.Table:
+    return snapshot.atlas.table_groups("examples", columns=names)
 
 
-def rows(view: View, name: str, number: int) -> list[dict[str, Any]]:
+def rows(snapshot: Snapshot, name: str, example: int) -> list[dict[str, Any]]:
     """The rows of a table that belong to an example."""
 
     def read(start: int, stop: int) -> pa.Table:
-        own = [("example", ">=", start), ("example", "<", stop)]
-        return view.atlas.table(name, filters=own)
+        return snapshot.atlas.table(name, filters=[("example", ">=", start), ("example", "<", stop)])
 
-    _, stretch = view.near(name, number, schema.TABLE_ROWS, read)
-    first, last = np.searchsorted(stretch["example"].to_numpy(), [number, number + 1])
-    found: list[dict[str, Any]] = stretch.slice(first, last - first).to_pylist()
-    return found
+    _, block = snapshot.block_of(name, example, schema.TABLE_ROWS, read)
+    first, last = np.searchsorted(block["example"].to_numpy(), [example, example + 1])
+    selected: list[dict[str, Any]] = block.slice(first, last - first).to_pylist()
+    return selected
 
 
-def _fields(view: View) -> list[str]:
+def _names(snapshot: Snapshot) -> list[str]:
     """Names of all columns."""
-    return view.once("fields", lambda: list(view.atlas.table_groups("examples", [0]).column_names))
+    return snapshot.cached("names", lambda: list(snapshot.atlas.table_groups("examples", [0]).column_names))
 
 
-def own(view: View) -> list[str]:
-    """Names of the dataset's own columns."""
-    return [name for name in there(view).column_names if name not in (*schema.BOOKKEEPING, *schema.LENGTHS)]
+def dataset_columns(snapshot: Snapshot) -> list[str]:
+    """Names of the columns that come from the dataset."""
+    added = (*schema.BOOKKEEPING, *schema.LENGTHS)
+    return [name for name in table(snapshot).column_names if name not in added]
 
 
-def numbers(view: View, name: str, default: int) -> list[int]:
-    """A column of whole numbers, which an old table may lack."""
+def integers(snapshot: Snapshot, name: str, default: int) -> list[int]:
+    """A column of integers, which the table may lack."""
 
     def read() -> list[int]:
-        if name not in there(view).column_names:
-            return [default] * view.shape[0]
-        return [default if value is None else int(value) for value in there(view)[name].to_pylist()]
+        if name not in table(snapshot).column_names:
+            return [default] * snapshot.shape[0]
+        return [default if value is None else int(value) for value in table(snapshot)[name].to_pylist()]
 
-    return view.once(("numbers", name), read)
+    return snapshot.cached(("integers", name), read)
 
 
 def cell(value: Any) -> Cell:
@@ -84,49 +88,71 @@ def cell(value: Any) -> Cell:
     return str(value)
 
 
-Values = Callable[[View], encoding.Words]
+# columns that maps can be colored by
 
 
-def columns(view: View, slugs: Callable[[Iterable[str]], dict[str, str]]) -> list[tuple[ColumnCard, Values]]:
-    """Columns by which examples differ: numbers, and categories that are not too many."""
-    names = [name for name in there(view).column_names if name not in schema.BOOKKEEPING]
-    found = ((slug, _column(name, there(view)[name])) for name, slug in slugs(names).items())
-    return [(_card(slug, *one), _values(one)) for slug, one in found if one is not None]
+@dataclass(frozen=True)
+class Coloring:
+    """A column of the table as numbers or as codes of categories."""
+
+    kind: Literal["number", "category"]
+    values: Any
+    low: float | None = None
+    high: float | None = None
+    categories: list[str] = field(default_factory=list)
+
+    def encoded(self) -> arrays.U16:
+        """One value per example."""
+        if self.kind == "category":
+            codes: arrays.U16 = self.values
+            return codes
+        return arrays.amounts(self.values, self.low or 0.0, self.high or 0.0)
 
 
-Found = tuple[str, str, Any, float | None, float | None, list[str]]  # name, kind, values, low, high, categories
+def columns(
+    snapshot: Snapshot, slugs: Callable[[Iterable[str]], dict[str, str]]
+) -> list[tuple[ColumnCard, Values]]:  # fmt: skip
+    """Columns whose values differ between examples: numbers, and categories unless there are too many."""
+    names = [name for name in table(snapshot).column_names if name not in schema.BOOKKEEPING]
+    found = ((name, slug, _coloring(table(snapshot)[name])) for name, slug in slugs(names).items())
+    return [(_card(name, slug, coloring), _values(coloring)) for name, slug, coloring in found if coloring is not None]
 
 
-def _column(name: str, values: pa.ChunkedArray) -> Found | None:
+def _values(coloring: Coloring) -> Values:
+    return lambda snapshot: coloring.encoded()
+
+
+def _coloring(values: pa.ChunkedArray) -> Coloring | None:
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        amounts = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        finite = amounts[np.isfinite(amounts)]
-        if not finite.size or finite.min() == finite.max():
-            return None
-        return name, "number", amounts, float(finite.min()), float(finite.max()), []
-    if not (pa.types.is_boolean(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        return None
-    if not 2 <= len(values.unique().drop_null()) <= MOST:
-        return None
-    written = [cell(value) for value in values.to_pylist()]
-    counts = Counter(str(value) for value in written if value is not None)
-    order = sorted(counts, key=lambda value: (-counts[value], value))  # the most frequent get the clearest colours
-    place = {value: number for number, value in enumerate(order)}
-    codes = np.array([encoding.NONE if value is None else place[str(value)] for value in written], "<u2")
-    return name, "category", codes, None, None, order
+        return _numbers(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    if pa.types.is_boolean(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _categories(values)
+    return None
 
 
-def _card(slug: str, name: str, kind: Any, values: Any, low: Any, high: Any, categories: list[str]) -> ColumnCard:
+def _numbers(numbers: Any) -> Coloring | None:
+    finite = numbers[np.isfinite(numbers)]
+    if not finite.size or finite.min() == finite.max():
+        return None
+    return Coloring("number", numbers, float(finite.min()), float(finite.max()))
+
+
+def _categories(values: pa.ChunkedArray) -> Coloring | None:
+    if not 2 <= len(values.unique().drop_null()) <= MOST_CATEGORIES:
+        return None
+    cells = [cell(value) for value in values.to_pylist()]
+    counts = Counter(str(value) for value in cells if value is not None)
+    order = sorted(counts, key=lambda value: (-counts[value], value))  # the most frequent get the clearest colors
+    code = {value: number for number, value in enumerate(order)}
+    codes = np.array([UNKNOWN if value is None else code[str(value)] for value in cells], arrays.DTYPE)
+    return Coloring("category", codes, categories=order)
+
+
+def _card(name: str, slug: str, coloring: Coloring) -> ColumnCard:
     return ColumnCard(
-        name=f"example.{name}", label=LABELS.get(name, name), group="examples", level="example", kind=kind,
-        encoding="code" if kind == "category" else "amount", path=f"api/columns/example.{slug}.bin", low=low,
-        high=high, unit="tokens" if name in schema.LENGTHS else "", categories=categories,
+        name=f"example.{name}", slug=f"example.{slug}", label=LABELS.get(name, name), group="examples",
+        level="example", kind=coloring.kind, encoding="code" if coloring.kind == "category" else "amount",
+        low=coloring.low, high=coloring.high, unit="tokens" if name in schema.LENGTHS else "",
+        categories=coloring.categories,
     )  # fmt: skip
-
-
-def _values(found: Found) -> Values:
-    _, kind, values, low, high, _ = found
-    if kind == "category":
-        return lambda view: values
-    return lambda view: encoding.amounts(values, low or 0.0, high or 0.0)

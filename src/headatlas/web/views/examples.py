@@ -1,4 +1,4 @@
-"""Examples: the list of all, and one with its tokens, its picture and its pooled maps."""
+"""Examples: the list of all, and one with its tokens, its image and its pooled maps."""
 
 from __future__ import annotations
 
@@ -7,142 +7,142 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.atlas.blocks import block_size
-from headatlas.web.api import encoding
-from headatlas.web.api.errors import Problem
-from headatlas.web.api.payloads import Example, Examples, Texts, Token
+from headatlas.web.api import arrays
+from headatlas.web.api.errors import RequestError
+from headatlas.web.api.payloads.examples import Example, Examples, Texts, Token
 from headatlas.web.views import example_table
-from headatlas.web.views.site import View
+from headatlas.web.views.snapshot import Snapshot
 
 EXCERPT = 160  # characters of a text, or of a column, in the list
-SIDE = 1024  # pixels of a picture at most
+SIDE = 1024  # largest width and height of an image in pixels
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "ICO", "TGA", "PCX", "AVIF", "JPEG2000", "MPO")
 
 
-def listed(view: View) -> Examples:
+def listed(snapshot: Snapshot) -> Examples:
     """All examples, column by column."""
-    there = example_table.there(view)
+    table = example_table.table(snapshot)
     columns = {
-        name: [_short(example_table.cell(value)) for value in there[name].to_pylist()]
-        for name in example_table.own(view)
+        name: [_shortened(example_table.cell(value)) for value in table[name].to_pylist()]
+        for name in example_table.dataset_columns(snapshot)
     }
+    texts = example_table.texts(snapshot, "text")
     return Examples(
-        id=[str(one) for one in there["id"].to_pylist()],
-        excerpt=[str(_short(" ".join((text or "").split()))) for text in example_table.texts(view, "text")],
-        n_tokens=example_table.numbers(view, "n_tokens", 0),
-        n_target=example_table.numbers(view, "n_target", 0),
-        window=example_table.numbers(view, "window", 0),
-        windows=example_table.numbers(view, "windows", 1),
+        id=[str(identifier) for identifier in table["id"].to_pylist()],
+        excerpt=[str(_shortened(" ".join((text or "").split()))) for text in texts],
+        n_tokens=example_table.integers(snapshot, "n_tokens", 0),
+        n_target=example_table.integers(snapshot, "n_target", 0),
+        window=example_table.integers(snapshot, "window", 0),
+        windows=example_table.integers(snapshot, "windows", 1),
         columns=columns,
     )
 
 
-def _short(value: example_table.Cell) -> example_table.Cell:
-    """The beginning of a text."""
+def _shortened(value: example_table.Cell) -> example_table.Cell:
+    """The start of a text."""
     return value[: EXCERPT - 1] + "…" if isinstance(value, str) and len(value) > EXCERPT else value
 
 
-def texts(view: View) -> Texts:
-    """The full text of every example, a pair on the next line."""
-    pairs = zip(example_table.texts(view, "text"), example_table.texts(view, "pair"), strict=True)
+def texts(snapshot: Snapshot) -> Texts:
+    """The full text of every example, the second text of a pair on the next line."""
+    pairs = zip(example_table.texts(snapshot, "text"), example_table.texts(snapshot, "pair"), strict=True)
     return Texts(text=["\n".join(part for part in pair if part) for pair in pairs])
 
 
-def example(view: View, number: int) -> Example:
+def example(snapshot: Snapshot, example: int) -> Example:
     """One example."""
-    view.check(number)
-    row = _row(view, number)
-    full, note = _full(view, number)
-    own = view.pages is None or number in view.pages
-    source, target = tokens(view, number)
+    snapshot.check_map(example)
+    row = _row(snapshot, example)
+    source, target = tokens(snapshot, example)
     return Example(
-        example=number,
+        example=example,
+        key=None,
         id=str(row["id"]),
         text=row.get("text") or "",
         pair=row.get("pair"),
         window=row.get("window") or 0,
         windows=row.get("windows") or 1,
         cut=row.get("cut") or 0,
-        columns={name: example_table.cell(row[name]) for name in example_table.own(view)},
+        columns={name: example_table.cell(row[name]) for name in example_table.dataset_columns(snapshot)},
         tokens=source,
         target=target,
-        image=f"api/examples/{number}/image.png" if row.get("image") else None,
-        pooled=f"api/examples/{number}/pooled.bin" if own else None,
-        full=full,
-        tsne=f"api/examples/{number}/tsne.json" if (number in view.laid if view.static else view.live) else None,
-        note=note,
+        image=bool(row.get("image")),
+        pooled=snapshot.has_pooled_maps(example),
+        full=snapshot.has_full_maps(example),
+        tsne=snapshot.has_tsne(example),
+        note=_note(snapshot, example),
     )
 
 
-def _full(view: View, number: int) -> tuple[str | None, str]:
-    """Where full maps are, or why they are not."""
-    if number in view.full if view.static else view.live:
-        return f"api/examples/{number}/full/LAYER.HEAD.bin", ""
-    if not view.static:
-        return None, view.note
-    count = len(view.full)
-    return None, f"This page holds full maps of {count} examples." if count else "This page holds no full maps."
+def _note(snapshot: Snapshot, example: int) -> str:
+    """Why there are no full maps, if there are none."""
+    if snapshot.has_full_maps(example):
+        return ""
+    if snapshot.exported is None:
+        return snapshot.live_note
+    count = len(snapshot.exported.full)
+    return f"This page holds full maps of {count} examples." if count else "This page holds no full maps."
 
 
-def _row(view: View, number: int) -> dict[str, Any]:
-    found = example_table.rows(view, "examples", number)
-    if not found:
-        raise Problem(404, f"The table of examples has no example {number}.")
-    return found[0]
+def _row(snapshot: Snapshot, example: int) -> dict[str, Any]:
+    rows = example_table.rows(snapshot, "examples", example)
+    if not rows:
+        raise RequestError(404, f"The table of examples has no example {example}.")
+    return rows[0]
 
 
-def tokens(view: View, number: int) -> tuple[list[Token], list[Token]]:
+def tokens(snapshot: Snapshot, example: int) -> tuple[list[Token], list[Token]]:
     """The tokens of an example, and those of its target."""
-    if not view.atlas.files.exists("tokens.parquet"):
+    if not snapshot.atlas.files.exists("tokens.parquet"):
         return [], []
-    rows = example_table.rows(view, "tokens", number)
     parts: tuple[list[Token], list[Token]] = ([], [])
-    for row in rows:
+    for row in example_table.rows(snapshot, "tokens", example):
         parts[bool(row.get("target"))].append(
-            Token(
-                text=row["text"], word=row.get("word", -1), special=row["special"], segment=row.get("segment", 0),
-            )
-        )  # fmt: skip
+            Token(text=row["text"], word=row.get("word", -1), special=row["special"], segment=row.get("segment", 0))
+        )
     return parts
 
 
-def pooled(view: View, number: int) -> bytes:
+def pooled(snapshot: Snapshot, example: int) -> bytes:
     """All pooled maps of an example."""
-    view.check(number)
-    array = view.atlas.array("pooled")
-    block = block_size(array)  # it is unpacked as a whole, so it is kept
-    start, maps = view.near("pooled", number, block, lambda start, stop: view.atlas.read("pooled", slice(start, stop)))
-    return encoding.attention(maps[number - start]).tobytes()
+    snapshot.check_map(example)
+    size = block_size(snapshot.atlas.array("pooled"))  # a block is decompressed as a whole, so it is kept
+    start, maps = snapshot.block_of(
+        "pooled", example, size, lambda start, stop: snapshot.atlas.read("pooled", slice(start, stop))
+    )
+    return arrays.attention(maps[example - start]).tobytes()
 
 
-def pooled_map(view: View, number: int, layer: int, head: int) -> bytes:
+def pooled_map(snapshot: Snapshot, example: int, layer: int, head: int) -> bytes:
     """One pooled map."""
-    view.check(number, layer, head)
-    return encoding.attention(view.atlas.read("pooled", (number, layer, head))).tobytes()
+    snapshot.check_map(example, layer, head)
+    return arrays.attention(snapshot.atlas.read("pooled", (example, layer, head))).tobytes()
 
 
-def picture(view: View, number: int) -> bytes:
-    """The picture of an example, made anew: never the file itself, nor what may be hidden in it."""
-    view.check(number)
-    path = _row(view, number).get("image")
+def image(snapshot: Snapshot, example: int) -> bytes:
+    """The image of an example, encoded again: never the file itself, which may hold hidden data."""
+    snapshot.check_map(example)
+    path = _row(snapshot, example).get("image")
     if not path:
-        raise Problem(404, f"Example {number} is a text and has no picture.")
-    return redrawn(Path(path))
+        raise RequestError(404, f"Example {example} is a text and has no image.")
+    return encoded_again(Path(path))
 
 
-def redrawn(path: Path) -> bytes:
-    """A picture as PNG, its longer side at most 1,024 pixels."""
+def encoded_again(path: Path) -> bytes:
+    """An image as PNG, its longer side at most 1,024 pixels."""
     from PIL import Image
 
     if not path.is_file():
-        raise Problem(404, f"The picture {path.name} is not where it was when the atlas was made.", "Put it back.")
+        raise RequestError(
+            404, f"The image {path.name} is no longer where it was when the atlas was made.", "Put it back."
+        )
     out = io.BytesIO()
     Image.init()
     try:
-        with Image.open(path, formats=[one for one in FORMATS if one in Image.OPEN]) as image:
+        with Image.open(path, formats=[name for name in FORMATS if name in Image.OPEN]) as image:
             image.draft("RGB", (SIDE, SIDE))
             small = image.convert("RGBA" if "transparency" in image.info or image.mode in ("RGBA", "LA") else "RGB")
         small.thumbnail((SIDE, SIDE))
         Image.frombytes(small.mode, small.size, small.tobytes()).save(out, "PNG")
-    except Exception as error:  # each format of PIL has its own errors for damaged files
-        raise Problem(404, f"The picture {path.name} cannot be read: {type(error).__name__}.") from error
+    except Exception as error:  # each format of PIL raises its own errors for damaged files
+        raise RequestError(404, f"The image {path.name} cannot be read: {type(error).__name__}.") from error
     return out.getvalue()

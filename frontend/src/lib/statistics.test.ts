@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { STATISTICS } from "../generated/statistics";
+import { phrased, statistic } from "./statistics";
+
+describe("declared statistics", () => {
+  it("are known by name, those of special tokens for any token", () => {
+    expect(statistic("previous")?.label).toBe("attention to the previous token");
+    expect(statistic("special:[SEP]")?.group).toBe("separator");
+    expect(statistic("special:$&")).toMatchObject({
+      name: "special:$&",
+      label: "attention to $&",
+      parts: ["special:$&"],
+      high: { phrase: "$& sink", target: "$&" },
+    });
+    for (const name of ["unheard_of", "constructor", ""]) expect(statistic(name)).toBeUndefined();
+  });
+  it("are measured by stored ones", () => {
+    const stored = new Set(STATISTICS.filter((entry) => entry.parts.includes(entry.name)).map((entry) => entry.name));
+    for (const entry of STATISTICS)
+      for (const part of entry.parts) expect(stored, `${entry.name} is made of ${part}`).toContain(part);
+    expect(statistic("just_after")?.parts).toEqual(["next", "offset+2", "offset+3", "offset+4"]);
+  });
+  it("are found by their phrases, a target or a manner each", () => {
+    const names = (phrase: string) => phrased(phrase)?.statistics.map((entry) => entry.name);
+    expect(names("far")).toEqual(["grid_distance", "distance_share"]);
+    expect(names("sharp")).toEqual(["entropy_relative", "largest"]);
+    expect(names("separator sink")).toEqual(["rest_to_sep", "special:[SEP]", "special:</s>"]);
+    expect(names("<mask> sink")).toEqual(["special:<mask>"]);
+    for (const phrase of ["mixed", " sink", "kitchen table sink", "sink"]) expect(phrased(phrase)).toBeUndefined();
+    for (const { high, low } of STATISTICS)
+      for (const naming of [high, low])
+        if (naming) expect([naming.target, naming.manner].filter(Boolean), naming.phrase).toHaveLength(1);
+  });
+});

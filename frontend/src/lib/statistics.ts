@@ -1,0 +1,49 @@
+// Statistics as Python declares them, by their names and by the phrases that name clusters.
+import { SPECIAL, STATISTICS, type Naming, type Statistic } from "../generated/statistics";
+
+const byName = new Map(STATISTICS.map((entry) => [entry.name, entry]));
+const [prefix] = SPECIAL.name.split("{token}");
+
+/** The declaration of a statistic; undefined for one of an atlas that another version made. */
+export function statistic(name: string): Statistic | undefined {
+  return byName.get(name) ?? (name.startsWith(prefix) ? special(name.slice(prefix.length)) : undefined);
+}
+
+function special(token: string): Statistic {
+  const fill = (template: string) => template.replaceAll("{token}", () => token);
+  const { name, label, group, high } = SPECIAL;
+  return {
+    ...SPECIAL,
+    name: fill(name),
+    label: fill(label),
+    group: fill(group),
+    parts: [fill(name)],
+    high: { ...high, phrase: fill(high.phrase), target: fill(high.target) },
+  };
+}
+
+/** How a sentence has a phrase of a name, and the statistics that give the phrase. */
+export interface Phrase {
+  naming: Naming;
+  statistics: Statistic[];
+}
+
+const byPhrase = new Map<string, Phrase>();
+for (const entry of STATISTICS)
+  for (const naming of [entry.high, entry.low]) {
+    if (!naming) continue;
+    const known = byPhrase.get(naming.phrase);
+    if (known) known.statistics.push(entry);
+    else byPhrase.set(naming.phrase, { naming, statistics: [entry] });
+  }
+
+/** What is known of a phrase; undefined for one that no statistic has. */
+export function phrased(phrase: string): Phrase | undefined {
+  const known = byPhrase.get(phrase);
+  if (known) return known;
+  const [before, after] = SPECIAL.high.phrase.split("{token}");
+  const token = phrase.slice(before.length, phrase.length - after.length);
+  if (!/^\S+$/.test(token) || phrase !== before + token + after) return undefined;
+  const entry = special(token);
+  return { naming: entry.high!, statistics: [entry] };
+}

@@ -1,0 +1,125 @@
+"""Datasets of the Hugging Face hub, or saved by its library, read from disk row by row."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from headatlas.data.dataset import Example, Skipped
+from headatlas.data.files import raw_bytes
+from headatlas.data.reader import Reader
+from headatlas.data.rows import Columns
+from headatlas.errors import DataError
+
+__all__ = ["READERS", "hub", "hub_bytes", "require_library"]
+
+
+def require_library(name: str) -> None:
+    """Raise unless the `datasets` library is installed."""
+    try:
+        import datasets  # noqa: F401
+    except ImportError as error:
+        raise DataError(f"hf:{name} needs the datasets library. Run: pip install 'headatlas[hf]'") from error
+
+
+def hub(name: str, columns: Columns) -> Iterator[Example | Skipped]:
+    """The rows of NAME[:SPLIT] or NAME:CONFIG:SPLIT."""
+    rows = _open(name)
+    pictures = [column for column, feature in rows.features.items() if type(feature).__name__ == "Image"]
+    if pictures:
+        raise DataError(
+            f"hf:{name} has a column of images, {pictures[0]!r}, which is not read from there. "
+            "Save the images to a folder with a sub-folder for each label, and write images:FOLDER."
+        )
+    yield from columns.pick(rows.column_names, f"hf:{name}").examples(rows, f"hf:{name}")
+
+
+def hub_bytes(name: str) -> Iterator[bytes]:
+    """The split, which may be a slice, and the Arrow files the rows are read from, for the fingerprint."""
+    rows = _open(name)
+    yield str(rows.split).encode()
+    for file in rows.cache_files:
+        yield from raw_bytes(file["filename"])
+    if not rows.cache_files:
+        yield rows._fingerprint.encode()
+
+
+def _open(name: str) -> Any:
+    """One split, memory-mapped."""
+    path, config, split = _parts(name)
+    found = _saved(path) or _loaded(path, config, split)
+    if not isinstance(found, dict):
+        if split not in (None, str(found.split)):
+            raise DataError(f"hf:{name}: what is saved in {path} has no splits. Write hf:{path}.")
+        return found
+    splits = sorted(found)
+    if split is None and len(splits) == 1:
+        return found[splits[0]]
+    if split not in found:
+        what = f"has no split {split!r}" if split else "has more than one split"
+        raise DataError(f"hf:{name} {what}. Write hf:{path}:SPLIT with one of: {', '.join(splits)}.")
+    return found[split]
+
+
+def _saved(path: str) -> Any:
+    """What `save_to_disk` left in this folder, or None."""
+    import datasets
+
+    folder = Path(path).expanduser()
+    if not any((folder / name).is_file() for name in ("dataset_dict.json", "state.json")):
+        return None
+    try:
+        return datasets.load_from_disk(str(folder))
+    except (OSError, ValueError) as error:
+        raise DataError(f"hf:{path} cannot be loaded: {_line(error)}. Save it anew with save_to_disk.") from error
+
+
+def _loaded(path: str, config: str | None, split: str | None) -> Any:
+    import datasets
+
+    folder = Path(path).expanduser()
+    try:
+        # Left to itself, an older version of the library asks at the terminal whether to run remote code.
+        return datasets.load_dataset(
+            str(folder) if folder.is_dir() else path, config, split=split, trust_remote_code=False
+        )
+    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+        raise DataError(
+            f"hf:{path} cannot be loaded: {_line(error)}. Check the name, the split and the network, "
+            "or save it with save_to_disk elsewhere and write hf:FOLDER."
+        ) from error
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")
+
+
+def _parts(name: str) -> tuple[str, str | None, str | None]:
+    """Name, configuration and split; a colon in brackets belongs to the split.
+
+    >>> _parts("imdb:train[:10%]")
+    ('imdb', None, 'train[:10%]')
+    >>> _parts("glue:sst2:validation")
+    ('glue', 'sst2', 'validation')
+    """
+    parts: list[str | None] = list(re.split(r":(?![^\[]*\])", name))
+    if len(parts) > 3 or not all(parts):
+        raise DataError(
+            f"hf:{name} has a part too many or too few. Write hf:NAME, hf:NAME:SPLIT or hf:NAME:CONFIG:SPLIT."
+        )
+    path, *middle = parts
+    split = middle.pop() if middle else None
+    return str(path), middle[0] if middle else None, split
+
+
+READERS = (
+    Reader(
+        "hf:",
+        path="NAME[:SPLIT]",
+        table=hub,
+        check=require_library,
+        content=hub_bytes,
+        example="a row of a Hugging Face dataset",
+        id="as for tables",
+    ),
+)

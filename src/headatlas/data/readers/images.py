@@ -1,0 +1,109 @@
+"""A folder of images, labeled by subfolder or by a table."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from headatlas.data.dataset import Example, Skipped
+from headatlas.data.reader import Reader
+from headatlas.data.readers.tabular import csv_rows
+from headatlas.errors import DataError
+
+__all__ = ["READERS", "folder", "folder_bytes", "image_fault", "require_folder"]
+
+LABELS = "labels.csv"
+
+
+def require_folder(path: str) -> None:
+    """Raise unless there is a folder at `path`."""
+    if not Path(path).expanduser().is_dir():
+        what = "not a folder" if Path(path).expanduser().exists() else "not there"
+        raise DataError(f"{path} is {what}. Write images:FOLDER, a local folder with a sub-folder for each label.")
+
+
+def folder(path: str) -> Iterator[Example | Skipped]:
+    """Every image below the folder, in the order of its relative path, which is its id."""
+    root = Path(path).expanduser().resolve()
+    labels = _labels(root)
+    files = _files(root)
+    for name in files:
+        if labels is not None and name == LABELS:
+            continue
+        reason = image_fault(files[name])
+        if reason:
+            yield Skipped(name, reason)
+        else:
+            yield Example(name, image=str(files[name]), columns=_columns(name, labels))
+    for name in sorted(set(labels or ()) - set(files)):
+        yield Skipped(name, f"in {LABELS}, but not there")
+
+
+def folder_bytes(path: str) -> Iterator[bytes]:
+    """Names and contents of all files, for the fingerprint."""
+    for name, file in _files(Path(path).expanduser().resolve()).items():
+        # The size goes first, so that no two folders give the same bytes.
+        yield f"{name}\0{file.stat().st_size}\0".encode()
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                yield block
+
+
+def image_fault(path: Path) -> str | None:
+    """Why this file cannot be used as an image, if it cannot.
+
+    All pixels are decoded, since a file that was cut short still has a good header.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        if not path.stat().st_size:
+            return "zero bytes"
+        with Image.open(path) as image:
+            # A JPEG is read fastest at an eighth of its size; nothing here looks at the pixels.
+            image.draft("L", (1, 1))
+            image.load()
+    except UnidentifiedImageError:
+        return "not an image"
+    except FileNotFoundError:
+        return "not there"
+    except Exception as error:  # Each format of PIL has its own errors for damaged files.
+        return f"cannot be read as an image: {error}"
+    return None
+
+
+def _files(root: Path) -> dict[str, Path]:
+    files = (file for file in root.rglob("*") if file.is_file())
+    return dict(sorted((file.relative_to(root).as_posix(), file) for file in files))
+
+
+def _columns(name: str, labels: dict[str, dict[str, object]] | None) -> dict[str, object]:
+    if labels is None:
+        return {"label": name.split("/")[0] if "/" in name else None}
+    # An image the table does not name has no label; its folder need not be one.
+    return labels.get(name) or dict.fromkeys(next(iter(labels.values()), {"label": None}))
+
+
+def _labels(root: Path) -> dict[str, dict[str, object]] | None:
+    """The other columns of the table, by file."""
+    table = root / LABELS
+    if not table.is_file():
+        return None
+    labels = {}
+    for row in csv_rows(str(table)):
+        if not {"file", "label"} <= row.keys():
+            raise DataError(f"{table} needs the columns file and label; it has {', '.join(row)}. Rename them.")
+        labels[Path(str(row.pop("file"))).as_posix()] = row
+    return labels
+
+
+READERS = (
+    Reader(
+        "images:",
+        path="FOLDER",
+        plain=folder,
+        check=require_folder,
+        content=folder_bytes,
+        modality="image",
+        example="an image file",
+        id="path inside the folder",
+    ),
+)

@@ -1,0 +1,114 @@
+"""SQuAD v1.1 and v2.0, and the packaged corpus, which has the same form."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from headatlas.data.dataset import Example, Window
+from headatlas.data.files import load_json
+from headatlas.data.reader import Reader
+from headatlas.errors import DataError
+
+__all__ = ["READERS", "SAMPLE", "passages", "questions"]
+
+SAMPLE = str(Path(__file__).parents[1] / "sample" / "corpus.json")
+
+Record = Mapping[str, Any]
+Kind = TypeVar("Kind")
+
+
+def questions(path: str) -> Iterator[Example]:
+    """One example for each question: the question is the text, the passage its pair.
+
+    >>> example = next(questions(SAMPLE))
+    >>> start = example.columns["answer_start"]
+    >>> example.columns["answer"], example.pair[start:][:5]
+    ('crabs', 'crabs')
+    """
+    for article, paragraph in _paragraphs(path):
+        context = _need(paragraph, "context", str, path)
+        around = {**_scalars(article), **_scalars(paragraph)}
+        if "id" in paragraph:
+            around["paragraph_id"] = paragraph["id"]
+        for qa in _need(paragraph, "qas", list, path):
+            key = _need(qa, "id", str, path)
+            columns = {**around, **_scalars(qa), **_answers(qa, path), "question_id": key}
+            yield Example(key, text=_need(qa, "question", str, path), pair=context, columns=columns)
+
+
+def passages(path: str) -> Iterator[Example]:
+    """One example for each passage.
+
+    >>> next(passages(SAMPLE)).columns
+    {'title': 'Tides', 'topic': 'tides', 'style': 'plain'}
+    """
+    for number, (article, paragraph) in enumerate(_paragraphs(path)):
+        columns = {**_scalars(article), **_scalars(paragraph)}
+        text = _need(paragraph, "context", str, path)
+        yield Example(str(paragraph.get("id", number)), text=text, columns=columns)
+
+
+def _paragraphs(path: str) -> Iterator[tuple[Record, Record]]:
+    for article in _need(load_json(path), "data", list, path):
+        for paragraph in _need(article, "paragraphs", list, path):
+            yield article, paragraph
+
+
+def _answers(qa: Record, path: str) -> dict[str, object]:
+    """The gold answers; v1.1 has no unanswerable questions and does not say so."""
+    gold = _need({"answers": [], **qa}, "answers", list, path)
+    texts = [_need(answer, "text", str, path) for answer in gold]
+    return {
+        "answerable": not qa.get("is_impossible", False),
+        "answer": texts[0] if texts else None,
+        "answer_start": _need(gold[0], "answer_start", int, path) if gold else None,
+        "answers": texts,
+    }
+
+
+def _scalars(record: Record) -> dict[str, object]:
+    """The fields that fit in a cell of a table, but for those that have a place of their own."""
+    own = {"id", "context", "question", "is_impossible"}
+    return {
+        name: value
+        for name, value in record.items()
+        if name not in own and (value is None or isinstance(value, str | int | float))
+    }
+
+
+def _need(record: Any, name: str, kind: type[Kind], path: str) -> Kind:
+    value = record.get(name) if isinstance(record, dict) else None
+    if isinstance(value, kind):
+        return value
+    where = f" at id {record['id']!r}" if isinstance(record, dict) and "id" in record else ""
+    raise DataError(
+        f"{path} is not in SQuAD form: no {name!r} ({kind.__name__}){where}. Expected "
+        '{"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}; '
+        "read other JSON as .jsonl, one object a line."
+    )
+
+
+READERS = (
+    Reader(
+        "sample",
+        plain=passages,
+        fixed=SAMPLE,
+        example="a passage of the packaged corpus: 140 of them on 20 topics",
+        id="`tides-0`",
+    ),
+    Reader(
+        "sample:questions",
+        plain=questions,
+        fixed=SAMPLE,
+        window=Window(),
+        example="a question on one of these passages: 300, a third without an answer",
+        id="`tides-0-1`",
+    ),
+    Reader(
+        "squad:",
+        plain=questions,
+        window=Window(),
+        example="a question of SQuAD v1.1 or v2.0",
+        id="the question's id",
+    ),
+)

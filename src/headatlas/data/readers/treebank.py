@@ -1,0 +1,73 @@
+"""CoNLL-U: sentences already split into words, with the syntax of each word."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from headatlas.data.dataset import Example
+from headatlas.data.files import open_text
+from headatlas.data.reader import Reader
+from headatlas.errors import DataError
+
+__all__ = ["READERS", "sentences"]
+
+PER_WORD = ("upos", "xpos", "head", "deprel", "lemma")
+
+
+def sentences(path: str) -> Iterator[Example]:
+    """One example for each sentence; its words are the lines with a whole number as id."""
+    from conllu import parse_incr
+    from conllu.exceptions import ParseException
+
+    # The library cuts a value at its second "=", and needs most of its time for columns that are not read here.
+    raw = dict.fromkeys(("feats", "deps", "misc"), _as_it_is)
+    document: str | None = None
+    number = 0
+    with open_text(path) as stream:
+        try:
+            for number, sentence in enumerate(parse_incr(stream, field_parsers=raw), 1):
+                document = sentence.metadata.get("newdoc id", document)
+                yield _example(sentence, number, document, path)
+        except ParseException as error:
+            raise DataError(
+                f"{path} is not CoNLL-U, in sentence {number + 1} from the start: {error} "
+                "Check that its 10 columns are separated by tabs."
+            ) from error
+
+
+def _example(sentence: Any, number: int, document: str | None, path: str) -> Example:
+    tokens = [token for token in sentence if isinstance(token["id"], int)]
+    name = sentence.metadata.get("sent_id") or str(number)
+    if any(column not in token for token in tokens for column in PER_WORD):
+        raise DataError(f"{path} is not CoNLL-U: sentence {name} has fewer than 8 columns. Fill the others with _.")
+    words = tuple(token["form"] for token in tokens)
+    columns: dict[str, object] = {column: [token[column] for token in tokens] for column in PER_WORD}
+    if document is not None:
+        columns["document"] = document
+    entity = [_entity(token.get("misc", "_")) for token in tokens]
+    if any(entity):
+        columns["entity"] = entity
+    return Example(name, text=sentence.metadata.get("text") or " ".join(words), words=words, columns=columns)
+
+
+def _as_it_is(line: list[str], column: int) -> str:
+    return line[column]
+
+
+def _entity(misc: str) -> str | None:
+    """The coreference brackets of a word.
+
+    >>> _entity("Entity=(1-person-giv:act-cf1-1-coref)|SpaceAfter=No")
+    '(1-person-giv:act-cf1-1-coref)'
+    """
+    parts = (part.partition("=") for part in misc.split("|"))
+    return next((value for name, _, value in parts if name == "Entity"), None)
+
+
+READERS = (
+    Reader(
+        "conllu:",
+        plain=sentences,
+        example="a sentence of a treebank",
+        id="`sent_id`, or number of the sentence, from 1",
+    ),
+)

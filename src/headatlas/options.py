@@ -1,0 +1,166 @@
+"""Options, declared once: fields of a frozen dataclass that carry their help and the values they may have.
+
+Checks, flags of the command line and tables in the docs are made from the declaration; a test compares the signatures
+of the public functions with it.
+
+>>> @dataclass(frozen=True)
+... class Tea:
+...     minutes: int | Auto = option("auto", help="How long the tea draws.", least=1)
+>>> (minutes,) = declared(Tea)
+>>> minutes.flag, minutes.parse("4"), minutes.parse("auto")
+('--minutes', 4, 'auto')
+>>> check(Tea(minutes=0))
+Traceback (most recent call last):
+headatlas.errors.OptionError: minutes 0: give a whole number of at least 1, or auto
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from headatlas.errors import OptionError
+
+Auto = Literal["auto"]
+
+# Options that mean the same in every stage.
+OF = "Name of the result to use; the latest if it is not given."
+NAME = "Name of the new result, to keep several side by side."
+SEED = "Random seed."
+WORKERS = "Local processes; 0 works in threads of this one."
+SCHEDULER = "Address of a running Dask scheduler."
+
+
+@dataclass(frozen=True)
+class Option:
+    """A declared option: its name, type and default, and what a value must be."""
+
+    name: str
+    annotation: Any  # a number, text, or Literal words; alone or joined by |
+    default: Any
+    help: str
+    least: float | None = None
+    above: float | None = None
+    noun: str | None = None  # what a number is, such as "distance"
+    auto: str | None = None  # what the word `auto` chooses
+
+    @property
+    def flag(self) -> str:
+        """The option on the command line.
+
+        >>> Option("min_samples", int, 10, "").flag
+        '--min-samples'
+        """
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Words that are values: choices, or `auto` in place of a number."""
+        return tuple(word for part in self._parts for word in get_args(part) if get_origin(part) is Literal)
+
+    @property
+    def kind(self) -> type[int] | type[float] | type[str] | None:
+        """The type of values that are no words; None if there are only words."""
+        return next((part for part in self._parts if part in (int, float, str)), None)
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        if get_origin(self.annotation) is Literal:
+            return (self.annotation,)
+        return get_args(self.annotation) or (self.annotation,)
+
+    def parse(self, text: str) -> Any:
+        """A value as it is typed on the command line.
+
+        >>> Option("eps", float | Auto, "auto", "").parse("x")
+        Traceback (most recent call last):
+        headatlas.errors.OptionError: --eps x: give a number or auto
+        """
+        if self.kind is None or text in self.words:
+            return text
+        try:
+            return self.kind(text)
+        except ValueError:
+            raise OptionError(f"{self.flag} {text}: give {' or '.join(('a number', *self.words))}") from None
+
+    def check(self, value: Any, label: str | None = None) -> None:
+        """Refuse a value that this option cannot have; `label` is what the error calls the option."""
+        if not self._allows(value):
+            shown = repr(value) if isinstance(value, str) else value
+            raise OptionError(f"{label or self.name} {shown}: {self._expected()}")
+
+    def _allows(self, value: Any) -> bool:
+        if value is None:
+            return type(None) in self._parts
+        if isinstance(value, str):
+            return value in self.words or self.kind is str
+        if self.kind not in (int, float) or isinstance(value, bool):
+            return False
+        if not isinstance(value, int if self.kind is int else int | float) or not math.isfinite(value):
+            return False
+        return (self.least is None or value >= self.least) and (self.above is None or value > self.above)
+
+    def _expected(self) -> str:
+        """The end of an error: what to give instead.
+
+        >>> Option("level", Literal["maps", "heads"], "maps", "")._expected()
+        'choose maps or heads'
+        """
+        if self.kind is None:
+            return f"choose {either(self.words)}"
+        if self.kind is str:
+            return "give text"
+        if self.least == 0 and not self.words:
+            return "it cannot be negative"
+        wanted = f"give a {self.noun or ('whole number' if self.kind is int else 'number')}"
+        wanted += f" of at least {self.least:g}" if self.least is not None else ""
+        wanted += f" above {self.above:g}" if self.above is not None else ""
+        return wanted + (f", or {either(self.words)}" if self.words else "")
+
+
+def option(
+    default: Any,
+    *,
+    help: str,  # noqa: A002 - the usual word
+    least: float | None = None,
+    above: float | None = None,
+    noun: str | None = None,
+    auto: str | None = None,
+) -> Any:
+    """A field of a dataclass that is an option; see `Option` for what the arguments mean."""
+    declaration = {"help": help, "least": least, "above": above, "noun": noun, "auto": auto}
+    return field(default=default, metadata={"option": declaration})
+
+
+def declared(cls: type) -> tuple[Option, ...]:
+    """The options among the fields of a dataclass, in their order."""
+    types = get_type_hints(cls)
+    return tuple(
+        Option(each.name, types[each.name], each.default, **each.metadata["option"])
+        for each in fields(cls)
+        if "option" in each.metadata
+    )
+
+
+def combined(method: type, *shared: type, **defaults: Any) -> tuple[Option, ...]:
+    """The options of a method before those it shares with other methods, some of them with defaults of its own."""
+    common = tuple(each for cls in shared for each in declared(cls))
+    names = {each.name for each in common}
+    own = tuple(each for each in declared(method) if each.name not in names)
+    return tuple(replace(each, default=defaults.get(each.name, each.default)) for each in own + common)
+
+
+def check(values: Any) -> None:
+    """Refuse an object of a dataclass with an option that cannot be."""
+    for each in declared(type(values)):
+        each.check(getattr(values, each.name))
+
+
+def either(words: tuple[str, ...]) -> str:
+    """A choice in words.
+
+    >>> either(("kmeans", "dbscan", "hdbscan")), either(("sklearn",))
+    ('kmeans, dbscan or hdbscan', 'sklearn')
+    """
+    return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)

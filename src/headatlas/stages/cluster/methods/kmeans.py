@@ -1,0 +1,110 @@
+"""KMeans: clusters around k centers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas import progress
+from headatlas.atlas.store import Atlas
+from headatlas.options import Auto
+from headatlas.stages.cluster.backends import cuml
+from headatlas.stages.cluster.fit import Labels, NearestFit, by_size, of_centers, old_numbers
+from headatlas.stages.cluster.method import Backends, PartitionMethod, Request
+from headatlas.stages.cluster.vectors import Floats, Level
+
+RESTARTS = 10
+TRIAL_RESTARTS = 3  # one start alone would show the luck of the start, not the data
+
+
+def kmeans(
+    atlas: Atlas,
+    *,
+    k: int | Auto = "auto",
+    of: str | None = None,
+    name: str | None = None,
+    level: Level = "maps",
+    sample: int = 100_000,
+    seed: int = 0,
+    backend: str = "sklearn",
+    workers: int = 0,
+    scheduler: str | None = None,
+) -> Labels:
+    """Cluster maps by the nearest of `k` centers.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://kmeans.atlas")
+    >>> vectors = ha.features.image(atlas, "stats")
+    >>> ha.cluster.kmeans(atlas, k=4).shape
+    (2, 6, 12)
+
+    Parameters
+    ----------
+    atlas : Atlas
+        An atlas with features.
+    k : int or "auto"
+        Number of clusters; `auto` takes the most stable of a grid.
+    of, name : str, optional
+        The features to cluster (the latest), and the name of the result ("kmeans").
+    level : "maps" or "heads"
+        With "heads" the mean vector of each head is clustered, and its maps share its label.
+    sample : int
+        Maps that give the centers, equally many of each head. 0: all maps, block by block.
+    seed : int
+        Random seed of the sample and of the starts.
+    backend : "sklearn" or "cuml"
+        Library that fits.
+    workers, scheduler : int, str, optional
+        Local processes or a Dask cluster that label blocks.
+
+    Returns
+    -------
+    labels : array (example, layer, head)
+        0 is the largest cluster; -2 a head that does not exist.
+    """
+    from headatlas.stages.cluster.stage import cluster
+
+    return cluster(atlas, Request(KMeans(k, backend=backend), of, name, level, sample, seed, workers, scheduler))
+
+
+def _sklearn(x: Floats, k: int, seed: int, restarts: int, weights: NDArray[Any] | None) -> NDArray[Any]:
+    from sklearn.cluster import KMeans
+
+    model = KMeans(k, n_init=restarts, random_state=seed, algorithm="lloyd").fit(x, sample_weight=weights)
+    centers: NDArray[Any] = model.cluster_centers_
+    return centers
+
+
+def _cuml(x: Floats, k: int, seed: int, restarts: int, weights: NDArray[Any] | None) -> NDArray[Any]:
+    model = cuml("KMeans")(n_clusters=k, n_init=restarts, random_state=seed, init="k-means++", output_type="numpy")
+    return np.asarray(model.fit(x, sample_weight=weights).cluster_centers_)
+
+
+@dataclass(frozen=True)
+class KMeans(PartitionMethod):
+    """Clusters around k centers."""
+
+    name: ClassVar[str] = "kmeans"
+    help: ClassVar[str] = "maps nearest to the same of k centers"
+    sample: ClassVar[int] = 100_000
+    backends: ClassVar[Backends] = {"sklearn": _sklearn, "cuml": _cuml}
+    refines_over_all: ClassVar[bool] = True
+
+    def fit(self, x: Floats, seed: int) -> tuple[NearestFit, Labels]:
+        """The best of a few starts."""
+        fit = of_centers(self.backends[self.backend](x, self.k, seed, RESTARTS, None))
+        old = fit.assign(x)
+        labels = by_size(old, x)
+        order = old_numbers(old, labels)
+        if len(order) < len(fit.centers):
+            progress.say(f"only {len(order)} of {self.k} clusters have maps: many maps are the same")
+        return of_centers(fit.centers[order]), labels
+
+    def regroup(self, x: Floats, weights: NDArray[np.int64], seed: int) -> Labels:
+        """The best of a few starts on a bootstrap sample; a map drawn twice weighs twice."""
+        k = min(int(self.k), len(x))
+        centers = self.backends[self.backend](x, k, seed, TRIAL_RESTARTS, weights.astype(x.dtype))
+        return of_centers(centers).assign(x)

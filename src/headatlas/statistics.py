@@ -1,0 +1,330 @@
+"""Every statistic of an attention map, declared once.
+
+`collect` computes what is declared here, in this order; names of clusters, figures, the docs and the page read labels,
+units and phrases from here. Nothing is imported, so that the build of the page can read it too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Literal
+
+Modality = Literal["text", "image"]
+MASS = "share of attention"  # unit of most statistics
+UNRANKED = 99
+
+
+# where a statistic comes from
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """Attention to the key `by` places after the query."""
+
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowMean:
+    """The mean over queries of a number that the kernel computes for each row; `sum` is its constant in the kernel.
+
+    The kernel measures lengths in tokens, but in shares of the text where queries and keys are different tokens;
+    `length` says which of the two is wanted.
+    """
+
+    sum: str
+    length: Literal["tokens", "share"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Attention to the keys that belong to each query, found by the statistic's function in `stages.collect.layout`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Attention to the same keys from all queries, found by the statistic's function in `stages.collect.layout`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToSeparators:
+    """Attention to separators, from separators or from all other tokens."""
+
+    queries: Literal["separators", "rest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """Other statistics, added and subtracted. Not stored; `correlate` computes it."""
+
+    plus: tuple[str, ...]
+    minus: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A column that this version does not compute, of an atlas made by another one."""
+
+
+Source = Offset | RowMean | Relation | Mark | ToSeparators | Combined | Foreign
+
+
+# what is said of it
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """A phrase that names clusters, and how a sentence has it: a head attends to a `target`, or in a `manner`.
+
+    A phrase with a `bound` needs a mean of at least that if it is said of high values, at most that if of low ones.
+    """
+
+    phrase: str
+    target: str = ""
+    manner: str = ""
+    bound: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """A statistic of a map.
+
+    Of phrases of one `group` a name has only the most telling, since their statistics overlap; of two that fit equally
+    well it has the one of lower `rank`. A statistic with a phrase for low values (`low`) describes how attention is
+    spread; one with a phrase for high values only is the mass on some kind of token.
+    """
+
+    name: str
+    label: str
+    definition: str
+    source: Source
+    _: KW_ONLY
+    group: str
+    about: Literal["position", "tokens", "shape"]  # where attention goes, what it goes to, how it is spread
+    unit: str = MASS
+    modalities: tuple[Modality, ...] = ("text",)
+    square_only: bool = False  # undefined where queries and keys are different tokens
+    high: Naming | None = None
+    low: Naming | None = None
+    rank: int = UNRANKED
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The stored statistics whose sum measures it in a sentence: itself, or those it is combined from."""
+        return self.source.plus if isinstance(self.source, Combined) else (self.name,)
+
+
+BOTH: tuple[Modality, ...] = ("text", "image")
+NUMBERS = {2: "two", 3: "three", 4: "four"}
+EXISTS = "over the queries for which that key exists"
+
+
+def _offset(by: int) -> Statistic:
+    """Attention to a token two to four places away."""
+    number, side, sign = NUMBERS[abs(by)], "back" if by < 0 else "ahead", "−" if by < 0 else "+"
+    return Statistic(
+        f"offset{by:+d}", f"attention {number} tokens {side}", f"A[i, i{sign}{abs(by)}] {EXISTS}", Offset(by),
+        group="offset", about="position", square_only=True, rank=abs(by) + (1 if by < 0 else 4),
+        high=Naming(f"{number} {side}", target=f"the token {number} {side}"),
+    )  # fmt: skip
+
+
+SPECIAL = Statistic(  # one statistic per special token, see `special`
+    "special:{token}", "attention to {token}", "mass on a special token, summed over its occurrences", Mark(),
+    group="{token} sink", about="tokens", modalities=BOTH, high=Naming("{token} sink", target="{token}"),
+)  # fmt: skip
+# special tokens that share a group with other statistics or have a phrase of their own: group, phrase, rank
+SINKS: dict[str, tuple[str, Naming, int]] = {
+    "[SEP]": ("separator", Naming("separator sink", target="separators"), 9),
+    "</s>": ("separator", Naming("separator sink", target="separators"), 10),
+    "[CLS]": ("first", Naming("[CLS] sink", target="[CLS]"), 12),
+    "<s>": ("first", Naming("first token sink", target="the first token"), 13),
+    "[REG]": ("register", Naming("register sink", target="registers"), 15),
+}
+
+STATISTICS: tuple[Statistic, ...] = (
+    _offset(-4),
+    _offset(-3),
+    _offset(-2),
+    Statistic(
+        "previous", "attention to the previous token", f"A[i, i−1] {EXISTS}",
+        Offset(-1), group="offset", about="position", square_only=True,
+        high=Naming("previous token", target="the previous token"), rank=0,
+    ),
+    Statistic(
+        "self", "attention to the token itself", "A[i, i]",
+        Offset(0), group="offset", about="position", modalities=BOTH, square_only=True,
+        high=Naming("itself", target="the token itself"), rank=2,
+    ),
+    Statistic(
+        "next", "attention to the next token", f"A[i, i+1] {EXISTS}",
+        Offset(1), group="offset", about="position", square_only=True,
+        high=Naming("next token", target="the next token"), rank=1,
+    ),
+    _offset(2),
+    _offset(3),
+    _offset(4),
+    Statistic(
+        "first", "attention to the first token", "mass on the first token",
+        Mark(), group="first", about="position",
+        high=Naming("first token sink", target="the first token"), rank=14,
+    ),
+    SPECIAL,
+    Statistic(
+        "punctuation", "attention to full stops and commas", "mass on full stops and commas",
+        Mark(), group="punctuation", about="tokens",
+        high=Naming("punctuation", target="punctuation"), rank=16,
+    ),
+    Statistic(
+        "sep_to_sep", "attention from separators to separators",
+        "mass on separators (`sep_token`, else `eos_token`), over queries that are separators",
+        ToSeparators("separators"), group="separator", about="tokens",
+    ),
+    Statistic(
+        "rest_to_sep", "attention from other tokens to separators", "mass on separators, over all other queries",
+        ToSeparators("rest"), group="separator", about="tokens",
+        high=Naming("separator sink", target="separators"), rank=11,
+    ),
+    Statistic(
+        "same_token", "attention to the same token elsewhere", "mass on other places with the query's token",
+        Relation(), group="same", about="tokens",
+        high=Naming("same word", target="the same word elsewhere"), rank=17,
+    ),
+    Statistic(
+        "induction", "attention to what followed the same token",
+        "mass on tokens that follow an occurrence of the query's token (j ≤ i in causal layers, j ≠ i otherwise)",
+        Relation(), group="induction", about="tokens", square_only=True,
+    ),
+    Statistic(
+        "same_row", "attention to other patches of the row", "mass on other patches of the query's row",
+        Relation(), group="row", about="position", modalities=("image",),
+        high=Naming("same row", target="patches of the same row"), rank=19,
+    ),
+    Statistic(
+        "same_column", "attention to other patches of the column", "mass on other patches of the query's column",
+        Relation(), group="column", about="position", modalities=("image",),
+        high=Naming("same column", target="patches of the same column"), rank=20,
+    ),
+    Statistic(
+        "grid_distance", "distance of attention on the grid",
+        "Σ A·(distance from patch i to patch j) / Σ A over keys that are patches, over queries that are patches",
+        RowMean("DISTANCE"), group="reach", about="position", unit="patches", modalities=("image",),
+        high=Naming("far", manner="far"), low=Naming("near", manner="nearby"),
+    ),
+    Statistic(
+        "entropy", "entropy of attention", "−Σ A ln A",
+        RowMean("ENTROPY"), group="breadth", about="shape", unit="nats", modalities=BOTH,
+    ),
+    Statistic(
+        "entropy_relative", "relative entropy of attention",
+        "−Σ A ln A / ln(number of allowed keys), over queries with more than one",
+        RowMean("ENTROPY_RELATIVE"), group="breadth", about="shape", unit="1: as even as can be", modalities=BOTH,
+        high=Naming("broad", manner="broadly", bound=0.6), low=Naming("sharp", manner="sharply", bound=0.5),
+    ),
+    Statistic(
+        "largest", "largest weight", "largest A[i, j] of a row",
+        RowMean("LARGEST"), group="breadth", about="shape", modalities=BOTH,
+        high=Naming("sharp", manner="sharply", bound=0.3), low=Naming("broad", manner="broadly", bound=0.2),
+    ),
+    Statistic(
+        "distance", "distance of attention", "Σ A·abs(j−i)",
+        RowMean("DISTANCE", "tokens"), group="reach", about="position", unit="tokens", square_only=True,
+    ),
+    Statistic(
+        "signed_distance", "signed distance of attention", "Σ A·(j−i)",
+        RowMean("SIGNED", "tokens"), group="direction", about="position", unit="tokens; below 0 looks back",
+        square_only=True,
+    ),
+    Statistic(  # even attention has a mean distance of a third
+        "distance_share", "relative distance of attention",
+        "Σ A·abs(j−i) / n; in cross attention the distance between relative positions",
+        RowMean("DISTANCE", "share"), group="reach", about="position", unit="share of the length",
+        high=Naming("far", manner="far", bound=1 / 3), low=Naming("near", manner="nearby", bound=1 / 3),
+    ),
+    Statistic(
+        "signed_distance_share", "signed relative distance of attention",
+        "Σ A·(j−i) / n; in cross attention the difference of relative positions",
+        RowMean("SIGNED", "share"), group="direction", about="position", unit="share of the length; below 0 looks back",
+        high=Naming("looking ahead", manner="ahead", bound=0.05),
+        low=Naming("looking back", manner="back", bound=-0.05),
+    ),
+    Statistic(
+        "position_deviation", "spread of attention", "standard deviation of j",
+        RowMean("DEVIATION", "tokens"), group="breadth", about="shape", unit="standard deviation in tokens",
+    ),
+    # windows of offsets; a window names a cluster only if no part of it has most of the mass
+    Statistic(
+        "just_before", "attention to the four tokens before", "sum of the four offsets before the query",
+        Combined(("offset-4", "offset-3", "offset-2", "previous")), group="offset", about="position", square_only=True,
+        high=Naming("tokens just before", target="the tokens just before"), rank=21,
+    ),
+    Statistic(
+        "just_after", "attention to the four tokens after", "sum of the four offsets after the query",
+        Combined(("next", "offset+2", "offset+3", "offset+4")), group="offset", about="position", square_only=True,
+        high=Naming("tokens just after", target="the tokens just after"), rank=22,
+    ),
+    Statistic(
+        "around", "attention to the token itself and four on each side", "sum of all nine offsets",
+        Combined(("offset-4", "offset-3", "offset-2", "previous", "self", "next", "offset+2", "offset+3", "offset+4")),
+        group="offset", about="position", square_only=True,
+        high=Naming("neighbours", target="its neighbours"), rank=23,
+    ),
+    # without a causal mask the token after the query's own counts as induction; `next` tells it better
+    Statistic(
+        "induction_only", "attention to what followed the same token, beyond the next one",
+        "`induction` − `next`",
+        Combined(("induction",), ("next",)), group="induction", about="tokens", square_only=True,
+        high=Naming("induction", target="what followed the same token"), rank=18,
+    ),
+)  # fmt: skip
+COMBINED: dict[str, Combined] = {
+    declared.name: declared.source for declared in STATISTICS if isinstance(declared.source, Combined)
+}
+_BY_NAME = {declared.name: declared for declared in STATISTICS}
+_PREFIX = SPECIAL.name.format(token="")
+
+
+def statistic(name: str) -> Statistic:
+    """The declaration of a statistic, by its name on the `stat` axis.
+
+    >>> statistic("first").label, statistic("special:[SEP]").label, statistic("entropy").unit
+    ('attention to the first token', 'attention to [SEP]', 'nats')
+
+    A name that is not declared, from an atlas of another version, is its own label.
+
+    >>> statistic("unheard_of").label
+    'unheard_of'
+    """
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    if name.startswith(_PREFIX):
+        return special(name.removeprefix(_PREFIX))
+    return Statistic(name, name, "", Foreign(), group=name, about="position")
+
+
+def special(token: str) -> Statistic:
+    """The statistic of a special token.
+
+    >>> special("[MASK]").name, special("[MASK]").high.phrase, special("[SEP]").high.phrase
+    ('special:[MASK]', '[MASK] sink', 'separator sink')
+    """
+
+    def fill(template: str) -> str:
+        return template.format(token=token)
+
+    assert SPECIAL.high is not None
+    default = Naming(fill(SPECIAL.high.phrase), target=fill(SPECIAL.high.target))
+    group, high, rank = SINKS.get(token, (fill(SPECIAL.group), default, SPECIAL.rank))
+    return replace(SPECIAL, name=fill(SPECIAL.name), label=fill(SPECIAL.label), group=group, high=high, rank=rank)
+
+
+def collected(modality: Modality) -> tuple[Statistic, ...]:
+    """What `collect` computes for models of a modality, in the order of the `stat` axis.
+
+    `SPECIAL` stands for one statistic per special token of the model.
+
+    >>> [entry.name for entry in collected("image")][:4]
+    ['self', 'special:{token}', 'same_row', 'same_column']
+    """
+    declared = (entry for entry in STATISTICS if modality in entry.modalities)
+    return tuple(entry for entry in declared if not isinstance(entry.source, Combined))

@@ -1,0 +1,215 @@
+"""Every address of the API, declared once.
+
+The server's routes, the files of an export, the OpenAPI schema and the page's generated `paths.ts` are all derived from
+this table. Each address looks like a file, so that an export can write its response as one.
+
+>>> ENDPOINTS.means.path(clustering="kmeans")
+'api/clusterings/kmeans/means.bin'
+>>> ENDPOINTS.full_map.path(example=3, layer=0, head=7), ENDPOINTS.full_map.path(key="0a", layer=0, head=7)
+('api/examples/3/full/0.7.bin', 'api/try/0a/full/0.7.bin')
+
+Needs FastAPI and pydantic only: the functions that make the responses are imported when they are called.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from fastapi import Path
+
+from headatlas.web.api.payloads.atlas import AtlasCard, Heads
+from headatlas.web.api.payloads.base import Payload
+from headatlas.web.api.payloads.clusters import Cluster, Clusters, Profiles
+from headatlas.web.api.payloads.examples import CustomText, Example, Examples, Texts
+from headatlas.web.api.payloads.tsne import VARIANTS, Progress, Tsne
+
+PREFIX = "api/"
+OPENAPI = f"{PREFIX}openapi.json"
+TEXT = ("examples/{example}", "try/{key}")  # what {text} stands for: an example of the atlas, or a custom text
+JSON, BUFFER, PNG = "application/json", "application/octet-stream", "image/png"
+MEDIA = {"json": JSON, "bin": BUFFER, "png": PNG}  # by the ending of an address
+
+Name = Annotated[str, Path(min_length=1, max_length=100)]
+PARAMETERS: dict[str, Any] = {  # the type of every parameter
+    "projection": Name,
+    "column": Name,
+    "clustering": Name,
+    "cluster": int,
+    "example": int,
+    "key": Annotated[str, Path(pattern="^[0-9a-f]{32}$")],
+    "layer": int,
+    "head": int,
+    "variant": Literal[tuple(VARIANTS)],
+    "layouts": Literal["heads", "states"],
+}
+
+
+@dataclass
+class Endpoint:
+    """An address, what it responds with, and how.
+
+    `template` is the address below `api/`; `{text}` in it makes two addresses, see `TEXT`. `source` names the function
+    of `headatlas.web` that makes the response, as module:function. Functions in `views` take a `Snapshot` of the atlas
+    and the parameters of the address; functions in `compute` take a `ModelRunner` before these.
+    """
+
+    template: str
+    source: str
+    doc: str
+    payload: type[Payload] | None = None  # of JSON
+    body: type[Payload] | None = None  # what is sent along: the endpoint is a POST
+    over: str | None = None  # what an export writes it for, see `headatlas.web.export_items`; None: not exported
+    cached: bool = True  # the client may keep it as long as its ETag is valid
+    compressed: bool = True  # if that makes it smaller
+    warms_model: bool = False  # the page usually asks for full maps next
+    name: str = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @property
+    def live(self) -> bool:
+        """Whether it is computed with the model on request, rather than read from the atlas."""
+        return self.source.startswith("compute.")
+
+    @property
+    def media(self) -> str:
+        """The media type of the response."""
+        return MEDIA[self.template.rpartition(".")[2]]
+
+    @cached_property
+    def templates(self) -> tuple[str, ...]:
+        """The addresses with their parameters, relative to the page."""
+        return tuple(PREFIX + template for template in expand(self.template))
+
+    def path(self, **values: str | int) -> str:
+        """The address for these parameters, relative to the page."""
+        for template in self.templates:
+            if set(parameters(template)) == set(values):
+                return template.format_map({name: quote(str(value), safe="") for name, value in values.items()})
+        raise TypeError(f"{self.name} has the address {' or '.join(self.templates)}, not one for {sorted(values)}")
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function that makes the response."""
+        module, _, name = self.source.partition(":")
+        function: Callable[..., Any] = getattr(importlib.import_module(f"headatlas.web.{module}"), name)
+        return function
+
+
+def expand(template: str) -> tuple[str, ...]:
+    """A template for each kind of text, if it holds `{text}`.
+
+    >>> expand("{text}/{variant}.json")
+    ('examples/{example}/{variant}.json', 'try/{key}/{variant}.json')
+    """
+    return tuple(template.replace("{text}", text) for text in TEXT) if "{text}" in template else (template,)
+
+
+def parameters(template: str) -> list[str]:
+    """The names of the parameters of a template, in order.
+
+    >>> parameters("maps/{example}/{layer}.{head}.bin")
+    ['example', 'layer', 'head']
+    """
+    return re.findall(r"{(\w+)}", template)
+
+
+class Endpoints:
+    """The table. Where two templates match an address, the first is taken."""
+
+    atlas = Endpoint(
+        "atlas.json", "views.cards:card", "Everything the atlas holds: the first thing a page asks for.", AtlasCard,
+        over="atlas",
+    )  # fmt: skip
+    heads = Endpoint("heads.json", "views.cards:heads", "All heads with their statistics.", Heads, over="atlas")
+    head_maps = Endpoint(
+        "heads/maps.bin", "views.cards:head_maps", "Attention (layer, head, r, r): the mean pooled map of every head.",
+        over="atlas",
+    )  # fmt: skip
+    positions = Endpoint(
+        "projections/{projection}.bin", "views.projections:positions", "Positions of all maps.", over="projections"
+    )
+    trust = Endpoint(
+        "projections/{projection}/trust.bin", "views.projections:trust",
+        "How reliable the position of each map is: amounts from 0 to 1.", over="projections",
+    )  # fmt: skip
+    column = Endpoint(
+        "columns/{column}.bin", "views.columns:column", "What maps can be colored by: a value per map, or per example.",
+        over="columns",
+    )  # fmt: skip
+    clusters = Endpoint(
+        "clusterings/{clustering}/clusters.json", "views.clusters:clusters", "All clusters of a clustering.", Clusters,
+        over="clusterings",
+    )  # fmt: skip
+    profiles = Endpoint(
+        "clusterings/{clustering}/profiles.json", "views.clusters:profiles", "The clusters of every head.", Profiles,
+        over="correlated clusterings",
+    )  # fmt: skip
+    means = Endpoint(
+        "clusterings/{clustering}/means.bin", "views.clusters:means",
+        "Attention (cluster, r, r): the mean map of each cluster.", over="clusterings",
+    )  # fmt: skip
+    exemplars = Endpoint(
+        "clusterings/{clustering}/exemplars.bin", "views.clusters:exemplar_maps",
+        "Attention (exemplar, r, r): maps that are typical or atypical of a cluster.",
+        over="clusterings with exemplars",
+    )  # fmt: skip
+    cluster = Endpoint(
+        "clusterings/{clustering}/clusters/{cluster}.json", "views.clusters:cluster",
+        "Where the maps of a cluster come from, and how they differ from the others.", Cluster, over="clusters",
+    )  # fmt: skip
+    examples = Endpoint(
+        "examples.json", "views.examples:listed", "All examples, column by column.", Examples, over="atlas"
+    )
+    texts = Endpoint("texts.json", "views.examples:texts", "The full text of every example.", Texts, over="atlas")
+    example = Endpoint(
+        "examples/{example}.json", "views.examples:example", "An example with its tokens.", Example, over="examples",
+        warms_model=True,
+    )  # fmt: skip
+    pooled = Endpoint(
+        "examples/{example}/pooled.bin", "views.examples:pooled",
+        "Attention (layer, head, r, r): all pooled maps of an example.", over="examples with pooled maps",
+    )  # fmt: skip
+    image = Endpoint(
+        "examples/{example}/image.png", "views.examples:image", "The image of an example.", over="examples with images"
+    )
+    pooled_map = Endpoint(
+        "maps/{example}/{layer}.{head}.bin", "views.examples:pooled_map", "Attention (r, r): one pooled map."
+    )
+    custom_text = Endpoint(
+        "try.json", "compute.custom_text:read", "A custom text as the model reads it.", Example, body=CustomText,
+        cached=False, compressed=False,
+    )  # fmt: skip
+    full_map = Endpoint(
+        "{text}/full/{layer}.{head}.bin", "compute.full_maps:full_map",
+        "Attention (query, key): the full map of a head.", over="full maps", compressed=False,
+    )  # fmt: skip
+    tsne = Endpoint(
+        "{text}/{variant}.json", "compute.tsne:layouts", "The layouts of a text for every head.", Tsne, over="t-SNE"
+    )
+    tsne_progress = Endpoint(
+        "{text}/{variant}/progress.json", "compute.tsne:progress", "How many layouts are finished; starts nothing.",
+        Progress, cached=False,
+    )  # fmt: skip
+    tsne_maximum = Endpoint(
+        "{text}/{variant}/maximum/{layer}.bin", "compute.tsne:maximum",
+        "Maximum attention of a layer (head, key), then the query it comes from (code, head, key).",
+        over="t-SNE by layer",
+    )  # fmt: skip
+    tsne_positions = Endpoint(
+        "{text}/{variant}/{layouts}.bin", "compute.tsne:positions",
+        "Positions in all layouts of a text, of heads or of hidden states.", over="t-SNE positions",
+    )  # fmt: skip
+
+    def __iter__(self) -> Iterator[Endpoint]:
+        return (endpoint for endpoint in vars(Endpoints).values() if isinstance(endpoint, Endpoint))
+
+
+ENDPOINTS = Endpoints()

@@ -1,0 +1,59 @@
+"""What a walk through the page does in every tab."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+
+from support.browser import until
+
+SERIOUS = ("serious", "critical")
+
+
+def sentence(page, *parts):
+    """The sentence of a tab, when it is there and says this."""
+    said = " && ".join(["text", *(f"text.includes({json.dumps(part)})" for part in parts)])
+    return until(page, f"(text => {said} ? text : null)(document.querySelector('h1').textContent.trim())", 20)
+
+
+def accessible(page):
+    """axe finds nothing serious. It is run in a frame's own world, which the page's policy does not reach."""
+    found = Axe().run(page).response["violations"]
+    wrong = [
+        (one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found if one["impact"] in SERIOUS
+    ]
+    assert not wrong, wrong
+
+
+def settled(page):
+    """Everything has come."""
+    page.wait_for_load_state("networkidle")
+    until(page, "document.querySelectorAll('.skeleton').length === 0")
+
+
+def saved(page, act):
+    """The content of a file that is saved by what is done."""
+    with page.expect_download() as waiting:
+        act()
+    path = Path(waiting.value.path())
+    return waiting.value.suggested_filename, path.read_bytes()
+
+
+def export_as(page, section, kind):
+    section.get_by_role("button", name="Export").click()
+    return saved(page, lambda: page.get_by_role("menuitem", name=kind).click())
+
+
+def lasso(page):
+    """Draw around the middle of the picture."""
+    box = page.locator("canvas[role=application]").bounding_box()
+    x, y, w, h = box["x"], box["y"], box["width"], box["height"]
+    page.keyboard.down("Shift")
+    page.mouse.move(x + 0.35 * w, y + 0.3 * h)
+    page.mouse.down()
+    for dx, dy in ((0.7, 0.3), (0.7, 0.7), (0.35, 0.7), (0.35, 0.32)):
+        page.mouse.move(x + dx * w, y + dy * h, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
