@@ -16,7 +16,8 @@ from headatlas.plot.style import SMALL, TEXT, Page, colour
 from headatlas.stages.tsne.activity import Activity
 from headatlas.stages.tsne.heads import Layouts
 from headatlas.stages.tsne.hidden import States
-from headatlas.stages.tsne.summary import STANDARD, compared, robust
+from headatlas.stages.tsne.layout_tables import STANDARD
+from headatlas.stages.tsne.summary import compared, robust
 from headatlas.wording import amount, head_name, many
 
 CELL, ROW = 0.95, 1.22  # inches of a thumbnail, and of a row of them

@@ -13,6 +13,7 @@ import numpy as np
 
 from headatlas import models, parallel
 from headatlas.atlas.store import Atlas
+from headatlas.atlas.tokens import read_image_paths, read_tokens
 from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.errors import ModelError
 from headatlas.models import capture
@@ -20,7 +21,6 @@ from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import Encoded
 from headatlas.models.model import Kind, Modality, Model
 from headatlas.numeric.threads import single_thread
-from headatlas.stages.collect.dataset_tables import read_examples, read_images
 from headatlas.stages.collect.layout import Layout, image_layout, text_layout
 from headatlas.stages.collect.plan import Options, Plan
 from headatlas.stages.collect.reduce import Lay, Reduce
@@ -123,13 +123,13 @@ def _batches(
     """Examples of similar length together, each batch within the budget of tokens, padding counted."""
     if model.grid is not None:
         tokens = len(model.grid.special) + model.grid.rows * model.grid.columns
-        paths = read_images(atlas, numbers)
+        paths = read_image_paths(atlas, numbers)
         size = max(1, job.options.batch_tokens // tokens)
         for start in range(0, len(numbers), size):
             parallel.check()
             yield list(numbers[start : start + size]), image_batch(model, paths[start : start + size]), []
         return
-    encoded = read_examples(atlas, numbers)
+    encoded = read_tokens(atlas, numbers)
     lengths = [(len(one.source), len(one.target) if one.target else 0) for one in encoded]
     batch: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda place: (sum(lengths[place]), lengths[place])):

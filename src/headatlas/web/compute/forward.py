@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.atlas.tokens import read_image_paths, read_tokens
 from headatlas.data import Example
 from headatlas.models import capture
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import Encoded, encode
 from headatlas.models.model import Layer, Model
 from headatlas.numeric.pooling import pool
-from headatlas.stages.collect.dataset_tables import read_examples, read_images
 from headatlas.web.api import arrays
 from headatlas.web.api.errors import RequestError
 from headatlas.web.api.payloads.examples import Token
@@ -81,8 +81,8 @@ def read_batch(model: Model, snapshot: Snapshot, source: Source) -> tuple[Batch,
     if source.encoded is not None:
         return text_batch(model, [source.encoded]), source.encoded
     if model.grid is not None:
-        return image_batch(model, read_images(snapshot.atlas, [source.example])), None
-    encoded = read_examples(snapshot.atlas, [source.example])
+        return image_batch(model, read_image_paths(snapshot.atlas, [source.example])), None
+    encoded = read_tokens(snapshot.atlas, [source.example])
     return text_batch(model, encoded), encoded[0]
 
 
