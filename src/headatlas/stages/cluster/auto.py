@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from headatlas import parallel, progress
 from headatlas.errors import DataError
-from headatlas.stages.cluster.backends import one_thread
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.cluster.fit import Labels
 from headatlas.stages.cluster.vectors import Floats
 
@@ -98,11 +98,11 @@ def _silent(steps: int) -> None:
     pass
 
 
+@single_thread()
 def _regroup(
     regroups: Sequence[Regroup], x: Floats, drawn: list[NDArray[np.int64]], seed: int, task: tuple[int, int]
 ) -> tuple[int, int, Labels]:
     parallel.check()
-    one_thread()
     way, number = task
     present = drawn[number] > 0
     labels = np.full(len(x), ABSENT, np.int32)

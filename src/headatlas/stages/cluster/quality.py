@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from headatlas.numeric.sampling import Index
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.fit import Labels
-from headatlas.stages.cluster.vectors import Floats, Index
+from headatlas.stages.cluster.vectors import Floats
 
 MAPS = 5000  # at most, for measures of all pairs
 WHOLE = 30_000  # maps at most, in whole examples, for agreement

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import torch
 
 from headatlas import data, models, progress
 from headatlas.atlas import engine
@@ -19,6 +18,7 @@ from headatlas.data import Dataset, Example
 from headatlas.errors import OptionError
 from headatlas.models.encode import Overlong
 from headatlas.models.model import Model
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.collect.block import CollectBlock, Job
 from headatlas.stages.collect.plan import Options, Plan, plan
 from headatlas.stages.collect.sampled import NAMES
@@ -159,11 +159,8 @@ def _create_arrays(result: engine.Result, model: Model, made: Plan, options: Opt
 
 def _collect(result: engine.Result, job: Job, workers: int, scheduler: str | None) -> None:
     ranges = [job.plan.examples(number) for number in range(job.plan.blocks)]
-    threads = torch.get_num_threads()
-    try:
+    with single_thread():
         engine.run_blocks(result, CollectBlock(job), ranges, "collecting", workers=workers, scheduler=scheduler)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _finish(result: engine.Result, model: Model, made: Plan) -> None:

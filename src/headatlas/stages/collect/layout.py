@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from headatlas.models.encode import Tokens
 from headatlas.models.model import Grid
+from headatlas.numeric.pooling import pooling_columns, pooling_rows
 from headatlas.stages.collect import kernel
 from headatlas.statistics import SPECIAL, Mark, Modality, Relation, collected
 
@@ -32,43 +33,6 @@ class Layout(NamedTuple):
     separators: tuple[Ints, Ints]  # queries and keys that are separators
     grid: bool  # patches of an image, not tokens of a text
     square: bool  # queries and keys are the same tokens
-
-
-def overlaps(cells: int, bins: int) -> Any:
-    """How `cells` equal cells overlap `bins` equal bins of the same interval, in units of 1 / (cells · bins).
-
-    >>> overlaps(2, 3)  # (cell, bin)
-    array([[2, 1, 0],
-           [0, 1, 2]])
-    """
-    cell = np.arange(cells)[:, None]
-    own = np.arange(bins)[None, :]
-    low = np.maximum(cell * bins, own * cells)
-    high = np.minimum((cell + 1) * bins, (own + 1) * cells)
-    return np.maximum(high - low, 0)
-
-
-@lru_cache(maxsize=1024)
-def pooling_rows(queries: int, resolution: int) -> tuple[Ints, Floats]:
-    """For each query the first bin it falls in, and its weight in that bin and the following ones."""
-    return _packed(overlaps(queries, resolution) / queries)
-
-
-@lru_cache(maxsize=1024)
-def pooling_columns(keys: int, resolution: int) -> tuple[Ints, Floats]:
-    """For each bin the first key that falls in it, and the share of that key and the following ones."""
-    return _packed(overlaps(keys, resolution).T / resolution)
-
-
-def _packed(dense: NDArray[np.float64]) -> tuple[Ints, Floats]:
-    """Rows of a band matrix as (start of each row, values from there on)."""
-    first = (dense > 0).argmax(1)
-    width = int((dense > 0).sum(1).max())
-    weights = np.zeros((len(dense), width), np.float32)
-    for number, start in enumerate(first):
-        values = dense[number, start : start + width]
-        weights[number, : len(values)] = values
-    return first.astype(np.int64), weights
 
 
 def _line(count: int, scale: float) -> Floats:

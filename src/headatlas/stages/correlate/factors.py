@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import parallel
+from headatlas.numeric.metrics import interval
 from headatlas.stages.correlate import shuffle
 from headatlas.stages.correlate.counts import Coded, null_heads, null_layers, one_example
 from headatlas.stages.correlate.dataset_columns import Column, Units, units
@@ -19,7 +20,6 @@ from headatlas.stages.correlate.effect import (
     bound,
     corrected,
     cramers_v,
-    interval,
     phi_squared,
     table_v,
 )

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from headatlas.numeric.metrics import entropy
 from headatlas.progress import percent
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.factors import Factor
-from headatlas.stages.correlate.heads import entropy
 from headatlas.stages.correlate.tables import SURE, TEXT, WHOLE, Named, plain
 
 Array = NDArray[Any]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.stages.correlate.effect import interval
+from headatlas.numeric.metrics import interval
 from headatlas.stages.correlate.heads import shares, similarity
 
 Array = NDArray[Any]

@@ -10,11 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headatlas.atlas import schema
+from headatlas.numeric.metrics import entropy
 from headatlas.stages.correlate.contrasts import Statistics
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.exemplars import exemplars, unlike
 from headatlas.stages.correlate.factors import Factor
-from headatlas.stages.correlate.heads import ONE_JOB, entropy, related, shares, similarity
+from headatlas.stages.correlate.heads import ONE_JOB, related, shares, similarity
 from headatlas.stages.correlate.locality import Locality
 
 Array = NDArray[Any]

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import torch
 from numpy.typing import NDArray
 
 from headatlas import data
 from headatlas.data import Dataset, Example
 from headatlas.errors import DataError, OptionError
 from headatlas.models.model import Model
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.tsne import blocks, kernel
 from headatlas.stages.tsne.activity import head_activity
 from headatlas.stages.tsne.affinity import Empty
@@ -61,8 +61,8 @@ def compare(
     place = blocks.begin(folder, "compare", recipe)
     fit = Fit(perplexity, special, optimiser)
 
+    @single_thread()
     def make(number: int) -> Rows:
-        torch.set_num_threads(1)
         reading = _reading(model, examples[number])
         rows = []
         for layer, head in _with_standard(reading, chosen):
@@ -103,8 +103,8 @@ def robustness(
     groups = -(-repeats // TOGETHER)
     fit = Fit(perplexity, special, "kernel")
 
+    @single_thread()
     def make(number: int) -> Rows:
-        torch.set_num_threads(1)
         text, group = divmod(number, groups)
         plain, rows = readings[text], []
         numbers = range(group * TOGETHER, min((group + 1) * TOGETHER, repeats))
