@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score as ari
 from sklearn.metrics import pairwise_distances, silhouette_score
 
-from headatlas import cluster
+from headatlas import cluster, wording
 from headatlas.atlas.schema import MISSING
 from headatlas.errors import DataError, OptionError, StoreError
 from headatlas.numeric.sampling import thin
@@ -201,7 +201,9 @@ def test_planted_patterns_are_found(atlas, method, options, least):
     assert (~there).sum() == 60 and not there[:, 1, 2].any()
     assert ari(PATTERNS[there], labels[there]) >= least
     facts = atlas.facts("cluster", name)
-    assert facts["line"].startswith("5 clusters, stability ") and facts["level"] == "maps"
+    assert len(facts["clusters"]) == 5 and facts["level"] == "maps" and "line" not in facts
+    assert facts["noise"] == pytest.approx((labels == -1).sum() / there.sum())
+    assert f"5 clusters, stability {wording.ratio(facts['stability'])}" in str(atlas)
     assert [one["maps"] for one in facts["clusters"]] == np.bincount(labels[labels >= 0]).tolist()
     assert all(one["stability"] > 0.9 for one in facts["clusters"])
     distance = atlas.read("distance", of=name)

@@ -314,7 +314,7 @@ def test_a_file_of_ours_is_an_encoder(trained, real):
         np.testing.assert_allclose(found[place], expected, rtol=2e-3, atol=1e-3)
     facts = real.facts("features", "mine")
     assert facts["width"] == 10 and facts["encoder"]["sha256"] == hashlib.sha256(trained.read_bytes()).hexdigest()
-    assert "10 numbers a map" in str(real)
+    assert "10 numbers per map" in str(real)
 
 
 def test_the_packaged_network_is_what_is_used_without_a_name(trained, tmp_path, monkeypatch):

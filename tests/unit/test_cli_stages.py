@@ -72,7 +72,7 @@ def test_run_prints_the_summary_and_nothing_else_on_stdout(chain):
     path, code, out, err = chain
     assert code == 0
     assert re.match(r"kmeans: \d+ clusters of 1,152 maps, 72 heads on 16 examples\n", out)
-    assert "lives in" in out and "evidence" in out and "All together" in out
+    assert "where " in out and "evidence" in out and "All together" in out
     assert out.rstrip().endswith(f"Next: headatlas serve {path} · headatlas table {path} clusters")
     assert not BAR.search(out)
     assert all(stage in err for stage in ("collecting", "encoding maps", "trying stability", "labeling", "correlate"))
@@ -115,7 +115,7 @@ def test_tables_of_a_result_as_text_and_csv(chain):
 def test_info_tells_of_every_stage(chain):
     path = chain[0]
     text = done("info", path)
-    assert text.count("✓ complete") == 5 and "pca, trustworthiness" in text
+    assert text.count("✓ complete") == 5 and "PCA, trustworthiness" in text
     assert re.search(r"kmeans +\d+ clusters, stability [\d.]+ +\(of attention-ssl\)", text)
     facts = json.loads(done("info", path, "--json"))
     assert facts["arrays"]["labels"] == {"shape": [16, 6, 12], "dtype": "int32"}
@@ -126,7 +126,7 @@ def test_info_tells_of_every_stage(chain):
 
 def test_features_of_several_encoders_and_one_of_our_own(atlas):
     for encoder in ("pooled", "stats"):
-        assert re.search(rf"{encoder} +\d+ numbers a map", done("features", atlas, "--encoder", encoder))
+        assert re.search(rf"{encoder} +\d+ numbers per map", done("features", atlas, "--encoder", encoder))
     assert "Next: headatlas features x.atlas --encoder mine.safetensors" in done(
         "encoder", "train", atlas, "-o", "mine.safetensors", "--steps", 3
     )
@@ -156,7 +156,7 @@ def test_clusterings_of_maps_and_heads_and_a_sweep(atlas):
 
 
 def test_every_figure_in_light_and_dark(atlas):
-    assert re.search(r"pca +pca, trustworthiness [\d.]+", done("project", atlas))
+    assert re.search(r"pca +PCA, trustworthiness [\d.]+", done("project", atlas))
     for number, kind in enumerate(("heads", "clusters", "layers", "projection", "quality")):
         endings = ("png", "svg") if number % 2 else ("svg", "png")
         for dark, ending in enumerate(endings):

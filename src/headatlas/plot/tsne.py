@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from headatlas.errors import OptionError
 from headatlas.numeric.quantiles import axis
 from headatlas.plot.style import SMALL, TEXT, Page, colour
-from headatlas.progress import many
 from headatlas.stages.tsne.activity import Activity
 from headatlas.stages.tsne.heads import Layouts
 from headatlas.stages.tsne.hidden import States
 from headatlas.stages.tsne.summary import STANDARD, compared, robust
-from headatlas.wording import amount
+from headatlas.wording import amount, head_name, many
 
 CELL, ROW = 0.95, 1.22  # inches of a thumbnail, and of a row of them
 ORDERS = ("layer", "kl")
@@ -37,13 +36,13 @@ def layouts(found: Layouts, order: str = "layer", dark: bool = False) -> Figure:
     known = [one for one in heads if np.isfinite(_kl(found, one))]
     low = min(known, key=lambda one: _kl(found, one), default=None)
     title = f"{many(len(heads), 'head')} of {found.model} on one text" + (
-        f": L{low[0]}·H{low[1]} fits the plane best (KL {amount(_kl(found, low))})" if low else ""
+        f": {head_name(*low)} fits the plane best (KL {amount(_kl(found, low))})" if low else ""
     )
     note = "Each point is a token, coloured from the first to the last; near means attention. Layouts are turned alike."
     page = Page(wide * (CELL + 0.12), rows * ROW, title, f"{note} {' '.join(_sentences(found.remarks))}", dark)
     for one in heads:
         row, column = places[one]
-        page.text(column * (CELL + 0.12), row * ROW, f"L{one[0]}·H{one[1]}  {amount(_kl(found, one))}", size=SMALL)
+        page.text(column * (CELL + 0.12), row * ROW, f"{head_name(*one)}  {amount(_kl(found, one))}", size=SMALL)
         box = page.axes(column * (CELL + 0.12), row * ROW + 0.16, CELL, CELL)
         _thumbnail(box, found.layouts[one], page)
     return page.figure
@@ -88,8 +87,8 @@ def head(found: Layouts, layer: int, number: int, quantile: bool = False, k: int
     """One head's layout with its words; with `quantile` on axes whose equal steps hold equally many points."""
     layout, points = found.layout(layer, number), found.points[layer]
     if not np.isfinite(layout).all():
-        raise OptionError(f"L{layer}·H{number}: {'; '.join(found.notes[layer, number])}")
-    title = f"The text as L{layer}·H{number} of {found.model} sees it (KL {amount(found.best(layer, number))})"
+        raise OptionError(f"{head_name(layer, number)}: {'; '.join(found.notes[layer, number])}")
+    title = f"The text as {head_name(layer, number)} of {found.model} sees it (KL {amount(found.best(layer, number))})"
     unit = EQUAL if quantile else ""
     notes = _sentences(found.notes[layer, number] + found.remarks)
     page = Page(7.2, 5.6, title, " ".join(["Near means attention.", unit, *notes]).strip(), dark)
@@ -163,8 +162,8 @@ def activity(found: Activity, dark: bool = False) -> Figure:
     longest = found.ranked("chain")[0]
     chain = f"longest chain, {many(longest['chain'], 'step')}"
     same = (first["layer"], first["head"]) == (longest["layer"], longest["head"])
-    title = f"L{first['layer']}·H{first['head']} is the most active head of {found.model} on this text" + (
-        f" and has the {chain}" if same else f"; the {chain}, is that of L{longest['layer']}·H{longest['head']}"
+    title = f"{head_name(first['layer'], first['head'])} is the most active head of {found.model} on this text" + (
+        f" and has the {chain}" if same else f"; the {chain}, is that of {head_name(longest['layer'], longest['head'])}"
     )
     note = "Colour is the largest attention each token gets from any token, from 0 to 1. Heads run down, tokens across."
     heights = {layer: 0.1 * len(rows) for layer, rows in found.maximum.items()}

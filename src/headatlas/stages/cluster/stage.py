@@ -155,7 +155,6 @@ def _facts(
     there = int(np.count_nonzero(labels >= schema.NOISE))
     counts = np.bincount(labels[labels >= 0], minlength=len(each)).tolist()
     noise = int(np.count_nonzero(labels == schema.NOISE)) / there
-    many = progress.many(len(counts), "cluster")
     return {
         "level": request.level,
         "method": settled.name,
@@ -167,5 +166,4 @@ def _facts(
         ],
         "noise": noise,
         "stability": stable.mean,
-        "line": f"{many}, stability {stable.mean:.2f}" + (f", {noise:.0%} noise" if noise else ""),
     }

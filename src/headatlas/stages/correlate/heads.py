@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from headatlas.numeric.metrics import entropy
 
 Array = NDArray[Any]
-ONE_JOB = 0.75  # share of a head's maps in one cluster from which on it has one job
 RELATED = 5
 
 

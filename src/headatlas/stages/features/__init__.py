@@ -69,9 +69,7 @@ def _options(chosen: Choice, batch: int) -> dict[str, Any]:
 
 
 def _facts(encoder: Encoder) -> dict[str, Any]:
-    recipe = encoder.recipe()
-    kept = f", {recipe['variance_kept']:.0%} of the variance" if "variance_kept" in recipe else ""
-    return {"width": encoder.width, "encoder": recipe, "line": f"{encoder.width} numbers a map{kept}"}
+    return {"width": encoder.width, "encoder": encoder.recipe()}
 
 
 def _encode(

@@ -69,8 +69,6 @@ def _facts(fitted: Fitted, placed_trust: float | None) -> dict[str, Any]:
     facts |= {"placed_trustworthiness": None if placed_trust is None else round(placed_trust, 4)}
     facts |= {"neighbours": k, "sample": len(fitted.numbers), "components": len(shares)}
     facts |= {"components_variance": round(float(shares.sum()), 4)}
-    facts["line"] = f"{kind}, trustworthiness {trust:.2f}, continuity {continuity:.2f}"
     if fitted.method.linear:
         facts["variance"] = [round(float(share), 4) for share in np.pad(shares, (0, 2))[:2]]
-        facts["line"] += f", {sum(facts['variance']):.0%} of variance"
     return facts
