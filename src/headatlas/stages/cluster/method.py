@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import options
+from headatlas import options, wording
 from headatlas.errors import OptionError
 from headatlas.options import Auto, Option, declared, option
 from headatlas.stages.cluster import auto
