@@ -58,18 +58,18 @@ def head_retrieval(
 
     Parameters
     ----------
-    vectors
-        Vectors (example, head, feature), heads of all layers in a row; those with NaN are left out.
-    queries
-        Number of maps to look up, drawn with `seed`; by default all.
-    seed
+    vectors : array (example, head, feature)
+        Heads of all layers in a row; vectors with NaN are left out.
+    queries : int, optional
+        Number of maps to look up, drawn with `seed`; all if not given.
+    seed : int
         Random seed.
-    bootstrap
+    bootstrap : int
         Number of bootstrap samples of the examples, for the interval.
 
     Returns
     -------
-    score, low, high
+    score, low, high : float
         The share of maps, and its 95 % interval; NaN if fewer than two examples have vectors.
     """
     examples, heads = vectors.shape[:2]

@@ -43,16 +43,16 @@ def fit_pca(values: NDArray[Any], *, components: int | None = None, variance: fl
 
     Parameters
     ----------
-    values
+    values : array (row, feature)
         One vector per row, all of them finite.
-    components
-        The number of axes, at most; by default as many as there are rows or features.
-    variance
+    components : int, optional
+        The number of axes, at most; as many as there are rows or features if not given.
+    variance : float, optional
         Stop at the fewest axes that together keep this share of the variance.
 
     Returns
     -------
-    PrincipalAxes
+    space : PrincipalAxes
         Mean, axes, and the share of the variance along each axis. Where all rows are equal it means nothing.
     """
     from sklearn.decomposition import PCA

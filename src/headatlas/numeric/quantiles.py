@@ -19,9 +19,9 @@ class Axis:
 
     Attributes
     ----------
-    knots
+    knots : array
         Values, increasing.
-    heights
+    heights : array
         The position of each knot.
     """
 
@@ -56,15 +56,15 @@ def axis(values: Any, k: int = 100) -> Axis:
 
     Parameters
     ----------
-    values
+    values : array
         Finite numbers of any shape; NaN is ignored.
-    k
+    k : int
         Number of quantiles. With as many as there are values the axis is the empirical distribution function; few keep
         more of the scale, and 2 give an ordinary axis from the smallest value to the largest.
 
     Returns
     -------
-    Axis
+    axis : Axis
         Its knots are the different quantiles: a value that occurs often makes several equal, and lies in their middle.
     """
     numbers = np.asarray(values, np.float64).ravel()

@@ -17,21 +17,26 @@ def random_sample(
     """Maps of different examples, drawn for each head by itself, in order; a larger sample holds a smaller one.
 
     >>> random_sample(100, np.array([[0, 0], [0, 1]]), 4, [[7, 0], [7, 1]]).tolist()
-    [[4, 0, 1], [18, 0, 1], [22, 0, 0], [76, 0, 0]]
+    [[2, 0, 1], [42, 0, 0], [82, 0, 1], [88, 0, 0]]
 
     Parameters
     ----------
-    examples
+    examples : int
         Examples to draw from.
-    heads
+    heads : array (head, 2)
         Layer and head of each head.
-    size
+    size : int
         Number of maps to draw, shared equally; all maps are drawn if there are no more.
-    seeds
-        The seed of each head.
-    remainder
-        The seed that decides which heads give one map more where `size` is not a multiple of the number of heads. By
-        default none does, but every head gives at least one.
+    seeds : sequence of seeds
+        One seed per head.
+    remainder : seed, optional
+        Decides which heads give one map more where `size` is not a multiple of the number of heads. If not given none
+        does, but every head gives at least one.
+
+    Returns
+    -------
+    index : array (map, 3)
+        Example, layer and head of each map.
     """
     each, rest = divmod(min(size, examples * len(heads)), max(1, len(heads)))
     counts = np.full(len(heads), max(1, each) if remainder is None else each)

@@ -12,7 +12,7 @@ from typing import Any
 
 @contextmanager
 def single_thread(*libraries: str) -> Iterator[None]:
-    """One core for all that NumPy, SciPy, scikit-learn and torch compute inside. Works as a decorator as well.
+    """Use one core for all that NumPy, SciPy, scikit-learn and torch compute inside. Works as a decorator as well.
 
     OpenMP has one limit per thread, so every thread of a pool has to enter, too. BLAS and torch have one limit per
     process: it is lifted by the last thread that leaves, since an earlier one would lift it for threads that still

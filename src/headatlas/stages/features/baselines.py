@@ -44,7 +44,7 @@ class PooledEncoder:
     def encode(self, pooled: NDArray[Any] | None, stats: NDArray[Any] | None) -> NDArray[np.float32]:
         """Components of each map."""
         assert pooled is not None
-        # torch, as in other encoders: `space.apply` rounds differently, so features would not stay the same bit for bit
+        # by torch, not `space.apply`: the last bits differ, and made again with a newer version features stay the same
         centered = _rooted(pooled) - torch.from_numpy(self.space.mean)
         vectors: NDArray[np.float32] = (centered @ torch.from_numpy(self.space.axes)).numpy()
         return vectors

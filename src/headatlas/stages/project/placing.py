@@ -18,7 +18,7 @@ from headatlas.numeric.threads import single_thread
 from headatlas.stages.project.method import Method
 from headatlas.stages.project.reduction import enough, fit_space
 from headatlas.stages.project.sample import sample_maps
-from headatlas.stages.project.trust import neighbours_for, trust_of_placed, trust_per_point
+from headatlas.stages.project.trust import neighbors_for, trust_of_placed, trust_per_point
 
 TOGETHER = 8192  # maps placed by one call: each call of t-SNE lays out its grid anew
 
@@ -43,7 +43,7 @@ def fit(atlas: Atlas, of: str, method: Method, sample: int, seed: int) -> Fitted
     space = fit_space(features)
     vectors = space.apply(features)
     positions = method.fit(vectors)
-    k = neighbours_for(len(numbers))
+    k = neighbors_for(len(numbers))
     return Fitted(method, space, numbers, vectors, positions, trust_per_point(vectors, positions, k), k)
 
 
