@@ -24,6 +24,7 @@ from headatlas.stages.tsne.choice import Wanted, choose_heads, layers_of, spell
 from headatlas.stages.tsne.reading import check_example, load_model
 from headatlas.stages.tsne.runs import TOGETHER, CompareBlock, Fit, RobustnessBlock, Subject
 from headatlas.stages.tsne.standard import FEWEST, PERPLEXITY, Optimizer, check_options
+from headatlas.stages.tsne.summary import result_line
 
 
 def compare(
@@ -207,6 +208,7 @@ def _run(
     result: engine.Result, work: CompareBlock | RobustnessBlock, ranges: list[range], facts: dict[str, Any]
 ) -> None:
     def join(table: pa.Table) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-        return {"layout_runs": table}, facts | {"layouts": table.num_rows}
+        counted = facts | {"layouts": table.num_rows}
+        return {"layout_runs": table}, counted | {"line": result_line(counted)}
 
     parts.run(result, work, ranges, facts["kind"], join, unit="texts")
