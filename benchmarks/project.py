@@ -54,7 +54,7 @@ def fit(path, kind, sample, file):
     seconds = time.process_time() - start
     continuity = project.trust_per_point(fitted.positions, fitted.vectors, fitted.neighbours).mean()
     Path(file).write_bytes(pickle.dumps(fitted))
-    found = {"sample": len(fitted.numbers), "components": len(fitted.reduction.shares), "fit_cpu": seconds}
+    found = {"sample": len(fitted.numbers), "components": len(fitted.space.shares), "fit_cpu": seconds}
     return found | {
         "fit_mb": peak(), "trustworthiness": float(fitted.trust.mean()), "continuity": float(continuity)
     }  # fmt: skip

@@ -195,6 +195,12 @@ STATISTICS: tuple[Statistic, ...] = (
         "mass on tokens that follow an occurrence of the query's token (j ≤ i in causal layers, j ≠ i otherwise)",
         Relation(), group="induction", about="tokens", square_only=True,
     ),
+    Statistic(  # names nothing: wherever texts are single sentences it is all that does not go to special tokens
+        "same_sentence", "attention within the sentence",
+        "mass on tokens of the query's sentence, itself included; a sentence ends with its segment, or after `.`, `!` "
+        "or `?` and the closing quotes or brackets that follow; special tokens are in no sentence",
+        Relation(), group="sentence", about="position", square_only=True,
+    ),
     Statistic(
         "same_row", "attention to other patches of the row", "mass on other patches of the query's row",
         Relation(), group="row", about="position", modalities=("image",),

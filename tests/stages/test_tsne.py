@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_cli_stages import call, done
 
 from headatlas import data, models, tsne
 from headatlas.errors import DataError, OptionError
@@ -19,6 +18,7 @@ from headatlas.stages.tsne.affinity import Empty, affinity, to_words
 from headatlas.stages.tsne.align import align, rotation
 from headatlas.stages.tsne.choice import choose, spell
 from headatlas.stages.tsne.reading import read
+from support.commands import call, done
 
 CAT = "The cat sat on the mat, and the dog lay on the floor; neither of them slept."
 

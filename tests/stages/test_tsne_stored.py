@@ -7,7 +7,6 @@ from dataclasses import astuple, replace
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from test_cli_stages import bits, call, done
 
 import headatlas as ha
 from headatlas import data, models, tsne
@@ -22,6 +21,7 @@ from headatlas.stages.tsne import stored
 from headatlas.stages.tsne.reading import read, read_example
 from headatlas.stages.tsne.runs import disturbed
 from support.atlases import folders, stopping
+from support.commands import bits, call, done
 
 CAT = "The cat sat on the mat, and the dog lay on the floor; neither of them slept."
 BELL = "Who rang the bell of the church so early in the morning, and why did nobody hear it?"

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from headatlas import progress
+from headatlas import progress, wording
 from headatlas.atlas import summaries
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.plot.style import MAPS_NOTE, SMALL, TEXT, Page, draw_map, fit, letters, patch
-from headatlas.progress import percent
-from headatlas.wording import ratio, shorten
 
 SIDE, GAP, WORDS, ROW = 0.82, 0.12, 2.9, 1.32
 HOME = (
@@ -52,18 +50,14 @@ def clusters(atlas: Atlas, of: str | None = None, most: int = 12, exemplars: int
 
 def _hidden(others: list[summaries.Cluster]) -> str:
     """What the gallery leaves out: nothing silently."""
-    small = [one for one in others if one.number >= 0]
-    said = []
+    small = [cluster for cluster in others if cluster.number >= 0]
+    parts = []
     if small:
         verb = "is" if len(small) == 1 else "are"
-        share = percent(sum(one.share for one in small))
-        said.append(f"{progress.many(len(small), 'smaller cluster')} ({share} of all maps) {verb} not shown.")
-    said += [
-        f"{progress.many(one.maps, 'map')} ({percent(one.share)}) belong to no cluster: noise."
-        for one in others
-        if one.number < 0
-    ]
-    return "  ".join(said)
+        share = wording.percent(sum(cluster.share for cluster in small))
+        parts.append(f"{wording.many(len(small), 'smaller cluster')} ({share} of all maps) {verb} not shown.")
+    parts += [f"{wording.noise_line(cluster.maps, cluster.share)}." for cluster in others if cluster.number < 0]
+    return "  ".join(parts)
 
 
 def _words(page: Page, one: summaries.Cluster, top: float) -> None:
@@ -72,14 +66,13 @@ def _words(page: Page, one: summaries.Cluster, top: float) -> None:
     patch(page.canvas(0, top, 0.16, SIDE), one.number, (0, 0.0, 0.07, SIDE), look)
     name = fit(one.name, width, TEXT + 1, bold=True)[:2]
     page.text(0.18, top - 0.02, "\n".join(name), size=TEXT + 1, weight="bold", linespacing=1.2)
-    home = {"": "", "spread": "no layer above all"}.get(one.layers, summaries.plural("layer", one.layers))
-    stable = f" · stability {ratio(one.stability)}" if one.stability is not None else ""
-    lines = [f"{progress.many(one.maps, 'map')} ({percent(one.share)}){stable}", *fit(home, width)[:2]]
+    size = wording.cluster_size(one.number, one.maps, one.share, one.stability)
+    lines = [*fit(size, width)[:2], *fit(wording.layers(one.layers or []), width)[:2]]
     room = 6 - len(name) - len(lines)
     y = top + 0.19 * len(name) + 0.02
     page.text(0.18, y, "\n".join(lines), linespacing=1.3)
     y += 0.158 * len(lines) + 0.03
-    shown = shorten(one.heads, room, letters(width, SMALL))
+    shown = wording.head_lines(one.heads, room, letters(width, SMALL))
     page.text(0.18, y, "\n".join(shown), size=SMALL, color=look.muted, linespacing=1.35)
 
 
@@ -91,5 +84,5 @@ def _exemplars(page: Page, atlas: Atlas, rows: list[dict[str, int]], starts: dic
     for row, values in zip(rows, maps, strict=True):
         left = starts[str(row["kind"])] + row["rank"] * (SIDE + GAP)
         draw_map(page.axes(left, top, SIDE, SIDE), values, page.look)
-        page.text(left, top + SIDE + 0.04, f"L{row['layer']}·H{row['head']}", size=SMALL)
+        page.text(left, top + SIDE + 0.04, wording.head_name(row["layer"], row["head"]), size=SMALL)
         page.text(left, top + SIDE + 0.17, f"example {row['example']}", size=SMALL, color=page.look.muted)

@@ -15,13 +15,12 @@ from headatlas.atlas import display, summaries
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.plot.style import MAPS_NOTE, REST, SMALL, Page, colour, legend_height, map_picture, patch, readable, turn
-from headatlas.progress import many, percent
 from headatlas.statistics import Mark, Offset, Source, statistic
+from headatlas.wording import many
 
 LABELS = 0.42  # inches for the numbers of layers and heads
 LEGEND = 3.1
 MOST = 24  # clusters with a line of their own in the legend
-ONE_JOB = 0.75  # as `one_job` of the table `profiles` has it
 HALF = 0.5
 
 
@@ -75,10 +74,11 @@ def _clusters(atlas: Atlas, of: str | None, dark: bool) -> Figure:
         rows.insert(sum(one.number >= 0 for one in shown), (REST, f"{len(rest)} other clusters", own))
     numbers = cell >= 0.3
     note = "Colour is the cluster most of a head's maps belong to" + (
-        "; the number is the share of its maps that do, in per cent, rounded." if numbers else "."
+        "; the number is the share of its maps that do, in percent." if numbers else "."
     )
     height = max(LABELS + layers * cell, 0.3 + legend_height(LEGEND, rows))
-    page = Page(LABELS + across * cell + 0.4 + LEGEND, height, _job_sentence(profiles, clusters), note, dark)
+    title = _job_sentence(profiles, clusters, atlas.facts("correlate", of)["thresholds"]["one_job"])
+    page = Page(LABELS + across * cell + 0.4 + LEGEND, height, title, note, dark)
     axes = _frame(page, layers, across, cell)
     for row in profiles:
         number, gap = REST if row["main_cluster"] in rest else row["main_cluster"], 0.03
@@ -102,25 +102,25 @@ def _ranked(clusters: list[summaries.Cluster], held: dict[int, int]) -> tuple[li
     return [one for one in there if one.number not in rest], rest
 
 
-def _job_sentence(profiles: list[dict[str, Any]], clusters: list[summaries.Cluster]) -> str:
-    single = sum(bool(row["one_job"]) for row in profiles)
-    said = f"{single} of {len(profiles)} heads have one job: at least {percent(ONE_JOB)} of their maps lie in one "
+def _job_sentence(profiles: list[dict[str, Any]], clusters: list[summaries.Cluster], one_job: float) -> str:
+    sentence = wording.jobs_line(len(profiles), sum(row["one_job"] for row in profiles), one_job)
     counts = {
-        one.name: sum(row["main_cluster"] == one.number for row in profiles) for one in clusters if one.number >= 0
+        cluster.name: sum(row["main_cluster"] == cluster.number for row in profiles)
+        for cluster in clusters
+        if cluster.number >= 0
     }
     most = max(counts, key=lambda name: counts[name], default="")
     if not most or not counts[most]:
-        return said + "cluster"
-    return said + f"cluster; the most frequent main cluster is “{most}” ({many(counts[most], 'head')})"
+        return sentence
+    return f"{sentence}; the most frequent main cluster is “{most}” ({many(counts[most], 'head')})"
 
 
 def _amounts(atlas: Atlas, by: str, of: str | None, dark: bool) -> Figure:
-    values, label, where = _values(atlas, by, of)
+    values, name, unit, where = _values(atlas, by, of)
     layers, across = values.shape
     cell = cell_size(layers, across)
-    name = label.partition(" (")[0]
     ends = [_end(values, np.nanmax(values)), _end(values, np.nanmin(values))]
-    title = f"{name[:1].upper()}{name[1:]} is largest in {ends[0]} and smallest in {ends[1]}"
+    title = f"{wording.capitalize(name)} is largest in {ends[0]} and smallest in {ends[1]}"
     page = Page(LABELS + across * cell + 0.4 + LEGEND - 0.8, LABELS + max(layers * cell, 1.0), title, where, dark)
     axes = _frame(page, layers, across, cell)
     norm, scale = Normalize(np.nanmin(values), np.nanmax(values)), page.look.amounts
@@ -128,7 +128,7 @@ def _amounts(atlas: Atlas, by: str, of: str | None, dark: bool) -> Figure:
         widest = float(np.nanmax(np.abs(values)))
         norm, scale = TwoSlopeNorm(0, -widest, widest), page.look.differences
     axes.pcolormesh(values, cmap=scale, norm=norm, edgecolors=page.look.paper, linewidth=0.8)
-    page.scale(LABELS + across * cell + 0.4, LABELS, ScalarMappable(norm, scale), label)
+    page.scale(LABELS + across * cell + 0.4, LABELS, ScalarMappable(norm, scale), name, unit)
     return page.figure
 
 
@@ -136,25 +136,27 @@ def _end(values: NDArray[np.float64], value: float) -> str:
     """The head with this value, or how many have it."""
     layer, head = np.argwhere(values == value)[0]
     count = int((values == value).sum())
-    which = f"L{layer}·H{head}" if count == 1 else f"{count} of {many(int(np.isfinite(values).sum()), 'head')}"
+    which = (
+        wording.head_name(layer, head) if count == 1 else f"{count} of {many(int(np.isfinite(values).sum()), 'head')}"
+    )
     return f"{which} ({wording.amount(value)})"
 
 
-def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64], str, str]:
-    """A number for each head (layer, head), what it is called, and what it is, for the small print."""
+def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64], str, str, str]:
+    """A number for each head (layer, head), what it is called, its unit, and what it is, for the small print."""
     statistics = list(atlas.array("stats").attrs["stats"])
     name = by.removeprefix("stat:")
     if by in ("entropy", "main_share"):
         of, _ = summaries.correlated(atlas, of)
         table = atlas.table("profiles", of)
-        label = {
-            "entropy": "entropy of a head's clusters (nats)",
-            "main_share": "share of the main cluster (share of a head's maps)",
+        label, unit = {
+            "entropy": ("entropy of a head's clusters", "nats"),
+            "main_share": ("share of the main cluster", "share of a head's maps"),
         }[by]
         zero = "; 0: all its maps lie in one cluster" if by == "entropy" else ""
         where = f"Over the maps of each head, clusters of {of}{zero}."
     elif name in statistics and name in atlas.table("heads").column_names:
-        table, by, label = atlas.table("heads"), name, f"{statistic(name).label} ({statistic(name).unit})"
+        table, by, label, unit = atlas.table("heads"), name, statistic(name).label, statistic(name).unit
         where = f"Mean of the statistic “{name}” over all examples, for each head."
     else:
         raise OptionError(
@@ -164,7 +166,7 @@ def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64],
     values[np.asarray(table["layer"]), np.asarray(table["head"])] = table[by].to_numpy(zero_copy_only=False)
     if not np.isfinite(values).any():
         raise OptionError(f"--by {by}: it is undefined for every head of this model")
-    return values, label, where
+    return values, label, unit, where
 
 
 def _maps(atlas: Atlas, dark: bool) -> Figure:
@@ -207,5 +209,5 @@ def _target_sentence(atlas: Atlas) -> str:
     if not half.any():
         return f"No head gives half of its attention to one kind of token ({table.num_rows} heads)"
     counts = np.bincount(means[half].argmax(1), minlength=len(kinds))
-    best = statistic(kinds[int(counts.argmax())]).label.removeprefix("attention to ")
-    return f"{said}; {int(counts.max())} of them to {best}"
+    best = statistic(kinds[int(counts.argmax())]).high
+    return f"{said}; {int(counts.max())} of them to {best.target}" if best else said

@@ -16,13 +16,11 @@ from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.numeric.quantiles import Axis, axis
 from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, colour, legend_height, turn
-from headatlas.progress import many, percent
 from headatlas.statistics import statistic
-from headatlas.wording import ratio
+from headatlas.wording import count, faithful, many, method_name, percent, ratio
 
 MOST = 200_000  # points drawn
 DOUBT = 0.8  # points of less trust are faded
-CALLED = {"pca": "PCA", "umap": "UMAP", "tsne": "t-SNE"}
 SIDE, LEGEND = 6.0, 3.1
 EVENLY = "Equal steps of an axis hold equally many maps; ticks carry the projection's own values. "
 STEPS = 8  # of a quantile axis, each with as many maps
@@ -36,6 +34,7 @@ class Colouring:
     title: str
     values: NDArray[Any]
     categories: list[tuple[int, str, str]] = field(default_factory=list)
+    unit: str = ""
 
 
 def projection(
@@ -76,7 +75,7 @@ def projection(
     if rows:
         page.categories(left + SIDE + 0.45, 0, LEGEND, colouring.title, rows, points=True)
     else:
-        page.scale(left + SIDE + 0.45, 0, image, colouring.title, whole=by in ("layer", "head"))
+        page.scale(left + SIDE + 0.45, 0, image, colouring.title, colouring.unit, whole=by in ("layer", "head"))
     return page.figure
 
 
@@ -86,21 +85,16 @@ def _placed(points: NDArray[Any], both: list[Axis]) -> NDArray[Any]:
 
 
 def _sentence(of: str, facts: dict[str, Any], maps: int, by: str) -> str:
-    trust = facts["trustworthiness"]
-    worth = "well" if trust >= 0.95 else "in part" if trust >= 0.8 else "little"
-    called = CALLED.get(facts["method"], facts["method"]) + (f" ({of})" if of != facts["method"] else "")
-    return (
-        f"{maps:,} maps in the plane by {called}, coloured by {by}: "
-        f"neighbours can be trusted {worth} (trustworthiness {ratio(trust)})"
-    )
+    called = method_name(facts["method"]) + (f" ({of})" if of != facts["method"] else "")
+    return f"{many(maps, 'map')} in the plane by {called}, colored by {by}: {faithful(facts['trustworthiness'])}"
 
 
 def _note(facts: dict[str, Any], shown: int, there: int, doubt: NDArray[np.bool_]) -> str:
     note = "Each point is one map (one example, one head). "
     if shown < there:
-        note += f"{shown:,} of {there:,} are drawn, chosen with a seed. "
+        note += f"{count(shown)} of {count(there)} are drawn, chosen with a seed. "
     if facts["placed_trustworthiness"] is not None:
-        note += f"{facts['sample']:,} maps were fitted; the others were placed among them afterwards, with a "
+        note += f"{count(facts['sample'])} maps were fitted; the others were placed among them afterwards, with a "
         note += f"trustworthiness of {ratio(facts['placed_trustworthiness'])}. "
     if doubt.any():
         note += f"Faded points have a trust below {DOUBT} ({percent(float(doubt.mean()))} of those drawn): what lies "
@@ -128,10 +122,9 @@ def _axes(axes: Any, page: Page, facts: dict[str, Any], both: list[Axis]) -> Non
             number = "first" if name == "x" else "second"
             getattr(axes, f"set_{name}label")(f"{number} component ({percent(share)} of variance)", size=SMALL)
         return
-    axes.set_xlabel(
-        f"{CALLED.get(facts['method'], facts['method'])} 1 (no unit: only who is near whom means something)", size=SMALL
-    )
-    axes.set_ylabel(f"{CALLED.get(facts['method'], facts['method'])} 2", size=SMALL)
+    called = method_name(facts["method"])
+    axes.set_xlabel(f"{called} 1 (no unit: only which points are near means something)", size=SMALL)
+    axes.set_ylabel(f"{called} 2", size=SMALL)
 
 
 def _draw(axes: Any, page: Page, points: NDArray[Any], doubt: NDArray[np.bool_], colouring: Colouring) -> Any:
@@ -177,14 +170,14 @@ def _colouring(
     if by == "layer":
         return Colouring("layer", layer.astype(float))
     if by == "head":
-        return Colouring("head (of its layer)", head.astype(float))
+        return Colouring("head", head.astype(float), unit="number in its layer")
     if by.removeprefix("stat:") in statistics:
         declared = statistic(by.removeprefix("stat:"))
         values = atlas.read("stats", (..., statistics.index(declared.name))).reshape(-1)
-        return Colouring(f"{declared.label} ({declared.unit})", values[shown])
+        return Colouring(declared.label, values[shown], unit=declared.unit)
     if by == "n_tokens":
         lengths = atlas.table("examples", columns=[by])[by].to_numpy()
-        return Colouring("length (tokens)", lengths[example].astype(float))
+        return Colouring("length", lengths[example].astype(float), unit="tokens")
     if by in columns:
         return _by_column(by, atlas.table("examples", columns=[by])[by].to_pylist(), example)
     raise OptionError(

@@ -13,8 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from headatlas.wording import together
-
 # told apart with normal sight and without red, green or blue cones, on white and black (tests/unit/test_colours.py)
 CATEGORIES = (
     "#2673AF", "#E59F02", "#16A276", "#D45E03", "#53B6EF", "#C877A7", "#6F4DC2", "#ADA142", "#8C5B44", "#A22B58",
@@ -98,7 +96,10 @@ def patch(axes: Axes, number: int, where: tuple[float, float, float, float], loo
 
 def fit(text: str, inches: float, size: float = TEXT, *, bold: bool = False) -> list[str]:
     """Lines of text that fit a width."""
-    return textwrap.wrap(together(text), letters(inches, size, bold=bold)) or [""]
+    body, _, last = text.rpartition(" ")
+    joined = f"{body}\u00a0{last}" if body and len(last) < 3 else text  # a number is not left on a line of its own
+    lines = textwrap.wrap(joined, letters(inches, size, bold=bold))
+    return [line.replace("\u00a0", " ") for line in lines] or [""]
 
 
 def letters(inches: float, size: float = TEXT, *, bold: bool = False) -> int:
@@ -157,13 +158,11 @@ class Page:
         made.patch.set_visible(False)
         return made
 
-    def scale(self, left: float, top: float, image: Any, label: str, width: float = 1.8, whole: bool = False) -> None:
-        """The legend of an amount: what it is, its unit in brackets on a line of its own, and a bar."""
-        name, bracket, unit = label.partition(" (")
-        self.text(left, top, name)
-        if bracket:
-            self.text(left, top + 0.17, unit.removesuffix(")"), color=self.look.muted, size=SMALL)
-        bar = self.axes(left, top + (0.36 if bracket else 0.22), width, 0.11)
+    def scale(self, left: float, top: float, image: Any, label: str, unit: str = "", *, whole: bool = False) -> None:
+        """The legend of an amount: what it is, its unit on a line of its own, and a bar."""
+        self.text(left, top, label)
+        self.text(left, top + 0.17, unit, color=self.look.muted, size=SMALL)
+        bar = self.axes(left, top + (0.36 if unit else 0.22), 1.8, 0.11)
         made = self.figure.colorbar(image, cax=bar, orientation="horizontal")
         made.outline.set_visible(False)
         made.locator = MaxNLocator(4, integer=whole)

@@ -14,11 +14,10 @@ from headatlas.errors import OptionError
 from headatlas.numeric.quantiles import axis
 from headatlas.plot.style import SMALL, Page, colour
 from headatlas.plot.tsne_runs import compare, robustness
-from headatlas.progress import many
 from headatlas.stages.tsne.activity import Activity
 from headatlas.stages.tsne.heads import Layouts
 from headatlas.stages.tsne.hidden import States
-from headatlas.wording import amount
+from headatlas.wording import amount, head_name, many
 
 __all__ = ["activity", "compare", "head", "layouts", "robustness", "states"]
 
@@ -59,13 +58,13 @@ def layouts(result: Layouts, order: str = "layer", dark: bool = False) -> Figure
     known = [head for head in heads if np.isfinite(_kl(result, head))]
     low = min(known, key=lambda head: _kl(result, head), default=None)
     title = f"{many(len(heads), 'head')} of {result.model} on one text" + (
-        f": L{low[0]}·H{low[1]} fits the plane best (KL {amount(_kl(result, low))})" if low else ""
+        f": {head_name(*low)} fits the plane best (KL {amount(_kl(result, low))})" if low else ""
     )
     note = "Each point is a token, colored from the first to the last; near means attention. Layouts are rotated alike."
     page = Page(wide * (CELL + 0.12), rows * ROW, title, f"{note} {' '.join(_sentences(result.remarks))}", dark)
     for head in heads:
         row, column = places[head]
-        page.text(column * (CELL + 0.12), row * ROW, f"L{head[0]}·H{head[1]}  {amount(_kl(result, head))}", size=SMALL)
+        page.text(column * (CELL + 0.12), row * ROW, f"{head_name(*head)}  {amount(_kl(result, head))}", size=SMALL)
         box = page.axes(column * (CELL + 0.12), row * ROW + 0.16, CELL, CELL)
         _thumbnail(box, result.layouts[head], page)
     return page.figure
@@ -132,8 +131,9 @@ def head(layouts: Layouts, layer: int, number: int, quantile: bool = False, k: i
     """
     layout, points = layouts.layout(layer, number), layouts.points[layer]
     if not np.isfinite(layout).all():
-        raise OptionError(f"L{layer}·H{number}: {'; '.join(layouts.notes[layer, number])}")
-    title = f"The text as L{layer}·H{number} of {layouts.model} sees it (KL {amount(layouts.best(layer, number))})"
+        raise OptionError(f"{head_name(layer, number)}: {'; '.join(layouts.notes[layer, number])}")
+    kl = amount(layouts.best(layer, number))
+    title = f"The text as {head_name(layer, number)} of {layouts.model} sees it (KL {kl})"
     unit = EQUAL if quantile else ""
     notes = _sentences(layouts.notes[layer, number] + layouts.remarks)
     page = Page(7.2, 5.6, title, " ".join(["Near means attention.", unit, *notes]).strip(), dark)
@@ -243,8 +243,8 @@ def activity(active: Activity, dark: bool = False) -> Figure:
     longest = active.ranked("chain")[0]
     chain = f"longest chain, {many(longest['chain'], 'step')}"
     same = (first["layer"], first["head"]) == (longest["layer"], longest["head"])
-    title = f"L{first['layer']}·H{first['head']} is the most active head of {active.model} on this text" + (
-        f" and has the {chain}" if same else f"; the {chain}, is that of L{longest['layer']}·H{longest['head']}"
+    title = f"{head_name(first['layer'], first['head'])} is the most active head of {active.model} on this text" + (
+        f" and has the {chain}" if same else f"; the {chain}, is that of {head_name(longest['layer'], longest['head'])}"
     )
     note = "Color is the largest attention each token gets from any token, from 0 to 1. Heads run down, tokens across."
     heights = {layer: 0.1 * len(rows) for layer, rows in active.maximum.items()}

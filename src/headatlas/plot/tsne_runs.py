@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from headatlas.plot.style import TEXT, Page, colour
-from headatlas.progress import many
 from headatlas.stages.tsne.layout_tables import STANDARD
 from headatlas.stages.tsne.summary import compared, robust
+from headatlas.wording import many
 
 
 def compare(table: Any, dark: bool = False) -> Figure:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 import numpy as np
-import torch
 
 from headatlas import models, parallel
 from headatlas.atlas.store import Atlas
@@ -21,6 +20,7 @@ from headatlas.models import capture
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import Encoded
 from headatlas.models.model import Kind, Modality, Model
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.collect.layout import Layout, image_layout, text_layout
 from headatlas.stages.collect.plan import Options, Plan
 from headatlas.stages.collect.reduce import Lay, Reduce
@@ -66,9 +66,9 @@ class CollectBlock:
 
     job: Job
 
+    @single_thread()
     def __call__(self, number: int) -> int:
         """Do one block."""
-        torch.set_num_threads(1)  # the same bits wherever it runs
         return collect_block(Writer(self.job.place), self.job.load(), self.job, number)
 
 

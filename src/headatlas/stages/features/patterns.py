@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.errors import OptionError
+from headatlas.numeric.pooling import pool
 
 Maps = NDArray[np.float64]
 Dice = np.random.Generator
@@ -38,27 +39,6 @@ def _one(name: str, r: int, dice: Dice) -> Maps:
     n = int(dice.integers(TOKENS[0], TOKENS[1] + 1))
     share = dice.uniform(0, NOISE)
     return pool((1 - share) * GENERATORS[name](n, dice) + share * _noise(n, dice), r)
-
-
-def pool(attention: Maps, r: int) -> Maps:
-    """A map of tokens in r × r bins: mass summed over keys, averaged over queries, each by its overlap with a bin.
-
-    >>> pool(np.eye(4), 2)
-    array([[1., 0.],
-           [0., 1.]])
-    """
-    shares = overlaps(len(attention), r)
-    pooled: Maps = shares / shares.sum(1, keepdims=True) @ attention @ shares.T
-    return pooled
-
-
-def overlaps(n: int, r: int) -> Maps:
-    """The share of each of n equal cells of the unit interval that lies in each of r equal bins, as (r, n)."""
-    bins, cells = np.arange(r)[:, None], np.arange(n)[None]
-    # counted in units of 1 / (n · r), so that edges that meet do so exactly
-    low, high = np.maximum(bins * n, cells * r), np.minimum((bins + 1) * n, (cells + 1) * r)
-    shares: Maps = np.maximum(high - low, 0) / r
-    return shares
 
 
 def _offset(by: int) -> Callable[[int, Dice], Maps]:

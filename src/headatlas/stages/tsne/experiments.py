@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headatlas import progress
+from headatlas import wording
 from headatlas.atlas import engine, parts
 from headatlas.atlas.blocks import block_ranges
 from headatlas.atlas.store import Atlas
@@ -24,7 +24,6 @@ from headatlas.stages.tsne.choice import Wanted, choose_heads, layers_of, spell
 from headatlas.stages.tsne.reading import check_example, load_model
 from headatlas.stages.tsne.runs import TOGETHER, CompareBlock, Fit, RobustnessBlock, Subject
 from headatlas.stages.tsne.standard import FEWEST, PERPLEXITY, Optimizer, check_options
-from headatlas.stages.tsne.summary import result_line
 
 
 def compare(
@@ -197,7 +196,7 @@ def _subjects(atlas: Atlas, numbers: list[int]) -> list[Subject]:
         plain = int((~encoded.source.special).sum())
         if plain < FEWEST:
             raise DataError(
-                f"example {number} ({row['id']}) has {progress.many(plain, 'token')} besides special ones: "
+                f"example {number} ({row['id']}) has {wording.many(plain, 'token')} besides special ones: "
                 f"the experiments need at least {FEWEST}. Choose other examples"
             )
         subjects.append(Subject(position, number, row["id"], encoded))
@@ -208,7 +207,6 @@ def _run(
     result: engine.Result, work: CompareBlock | RobustnessBlock, ranges: list[range], facts: dict[str, Any]
 ) -> None:
     def join(table: pa.Table) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-        counted = facts | {"layouts": table.num_rows}
-        return {"layout_runs": table}, counted | {"line": result_line(counted)}
+        return {"layout_runs": table}, facts | {"layouts": table.num_rows}
 
     parts.run(result, work, ranges, facts["kind"], join, unit="texts")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.errors import DataError, OptionError
+from headatlas.numeric.pca import fit_pca
 from headatlas.stages.tsne import kernel
 
 PERPLEXITY = 20.0
@@ -96,7 +97,7 @@ def _open_tsne(
 
 def _components(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
     """The first two principal components, as far as there are two."""
-    centered = vectors - vectors.mean(0)
-    left, size, _ = np.linalg.svd(centered, full_matrices=False)
-    both = (left * size)[:, :2]
-    return np.pad(both, ((0, 0), (0, 2 - both.shape[1]))).astype(np.float32)
+    if len(vectors) < 2:
+        return np.zeros((len(vectors), 2), np.float32)
+    plane = fit_pca(vectors, components=2).apply(vectors)
+    return np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))

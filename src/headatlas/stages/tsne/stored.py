@@ -34,7 +34,6 @@ from headatlas.stages.tsne.hidden import (
 )
 from headatlas.stages.tsne.layout_tables import STANDARD, Head, Layout, Points
 from headatlas.stages.tsne.reading import check_example, load_model, read_example
-from headatlas.stages.tsne.summary import result_line
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,7 @@ class Task:
     def join(self, table: pa.Table) -> tuple[dict[str, pa.Table], dict[str, Any]]:
         """The tables from the parts of all heads."""
         layouts = self.align(layout_tables.from_parts(table))
-        facts = self.facts | _summary(layouts)
-        return layout_tables.tables(self.points, layouts), facts | {"line": result_line(facts)}
+        return layout_tables.tables(self.points, layouts), self.facts | _summary(layouts)
 
 
 @dataclass(frozen=True)

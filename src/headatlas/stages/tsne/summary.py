@@ -1,4 +1,4 @@
-"""What the experiments show, as tables of a few rows; and the line that tells what a result is."""
+"""What the experiments show, as tables of a few rows."""
 
 from __future__ import annotations
 
@@ -8,32 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from headatlas.progress import many
 from headatlas.stages.tsne.layout_tables import STANDARD
 
 KINDS = ("head", "standard")
 
 Columns = dict[str, NDArray[Any]]
-
-
-def result_line(facts: dict[str, Any]) -> str:
-    """What is worth knowing of a result.
-
-    >>> result_line({"kind": "heads", "example": 3, "layouts": 72, "best": [0, 2], "kl": 0.314})
-    '72 heads on example 3, least KL 0.31 (L0·H2)'
-    >>> result_line({"kind": "compare", "examples": 1, "runs": 16, "layouts": 1248})
-    '1 text, 16 runs, 1,248 layouts'
-    """
-    if facts["kind"] in ("heads", "hidden"):
-        heads = facts["kind"] == "heads"
-        what = many(facts["layouts"], "head") if heads else f"hidden states of {many(facts['layouts'], 'layer')}"
-        if facts["best"] is None:
-            return f"{what} on example {facts['example']}"
-        layer, head = facts["best"]
-        where = f"L{layer}·H{head}" if heads else f"L{layer}"
-        return f"{what} on example {facts['example']}, least KL {facts['kl']:.2f} ({where})"
-    times = many(facts["runs"], "run") if facts["kind"] == "compare" else f"disturbed {many(facts['repeats'], 'time')}"
-    return f"{many(facts['examples'], 'text')}, {times}, {many(facts['layouts'], 'layout')}"
 
 
 def compared(table: pa.Table) -> pa.Table:
