@@ -4,13 +4,13 @@ import inspect
 
 import pytest
 import typer
-from test_cli_stages import done
 
 import headatlas as ha
 from headatlas import pipeline
 from headatlas.cli import app
 from headatlas.stages import collect, correlate, features, tsne
 from headatlas.stages.features.train import train
+from support.commands import done
 from support.planted import drawn, planted
 
 STAGES = {"cluster": ha.cluster.METHODS, "project": ha.project.METHODS}

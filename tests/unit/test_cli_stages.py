@@ -1,8 +1,6 @@
 """The command line from maps to figures: the whole chain, every result side by side, and a stop in the middle."""
 
-import contextlib
 import csv
-import hashlib
 import io
 import json
 import re
@@ -22,36 +20,10 @@ import headatlas as ha
 from headatlas.cli import app
 from headatlas.cli.base import ORDER
 from support.children import listening
+from support.commands import BAR, bits, call, done, notes
 from support.planted import drawn, planted
 
 CHAIN = ("run", "packaged", "sample", "--limit", "16")
-BAR = re.compile(r"\d+/(\d+|\?) .*/s")
-
-
-def call(*arguments):
-    """Exit status, stdout and stderr of a command."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        app([str(argument) for argument in arguments])
-    return end.value.code or 0, out.getvalue(), err.getvalue()
-
-
-def done(*arguments):
-    """The stdout of a command that ends well."""
-    code, out, err = call(*arguments)
-    assert code == 0, err
-    return out
-
-
-def notes(err):
-    """Lines of stderr that are no progress bars."""
-    return [line for line in err.splitlines() if line.strip() and not BAR.search(line)]
-
-
-def bits(folder):
-    """Every file of an atlas by its digest."""
-    files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 @pytest.fixture(scope="module")

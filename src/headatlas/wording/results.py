@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headatlas.wording.clusters import cluster_name, named_clusters
-from headatlas.wording.numbers import count, many, percent, ratio
+from headatlas.wording.heads import head_name
+from headatlas.wording.numbers import amount, count, many, percent, ratio
 from headatlas.wording.thresholds import FAITHFUL, MOSTLY_FAITHFUL
 
 Facts = Mapping[str, Any]
@@ -20,6 +21,10 @@ def result_line(stage: str, facts: Facts) -> str:
     '2 clusters, stability 0.91, 4% noise'
     >>> result_line("project", {"method": "pca", "trustworthiness": 0.93, "continuity": 0.91, "variance": [0.4, 0.2]})
     'PCA, trustworthiness 0.93, continuity 0.91, 60% of the variance'
+    >>> result_line("tsne", {"kind": "heads", "example": 3, "layouts": 72, "best": [0, 2], "kl": 0.314})
+    '72 heads on example 3, least KL 0.314 (L0·H2)'
+    >>> result_line("tsne", {"kind": "compare", "examples": 1, "runs": 16, "layouts": 1248})
+    '1 text, 16 runs, 1,248 layouts'
     """
     return LINES[stage](facts) if stage in LINES else ""
 
@@ -69,9 +74,28 @@ def _correlate(facts: Facts) -> str:
     return named_clusters([cluster_name(one["cluster"], one["phrases"], one["ordinal"]) for one in facts["names"]])
 
 
+def _tsne(facts: Facts) -> str:
+    if facts["kind"] == "compare":
+        return f"{_texts(facts)}, {many(facts['runs'], 'run')}, {many(facts['layouts'], 'layout')}"
+    if facts["kind"] == "robustness":
+        return f"{_texts(facts)}, disturbed {many(facts['repeats'], 'time')}, {many(facts['layouts'], 'layout')}"
+    heads = facts["kind"] == "heads"
+    what = many(facts["layouts"], "head") if heads else f"hidden states of {many(facts['layouts'], 'layer')}"
+    line = f"{what} on example {count(facts['example'])}"
+    if facts["best"] is None:
+        return line
+    where = head_name(*facts["best"]) if heads else f"L{facts['best'][0]}"
+    return f"{line}, least KL {amount(facts['kl'])} ({where})"
+
+
+def _texts(facts: Facts) -> str:
+    return many(facts["examples"], "text")
+
+
 LINES: dict[str, Callable[[Facts], str]] = {
     "features": _features,
     "cluster": _cluster,
     "project": _project,
     "correlate": _correlate,
+    "tsne": _tsne,
 }
