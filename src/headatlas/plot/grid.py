@@ -156,7 +156,7 @@ def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64],
         zero = "; 0: all its maps lie in one cluster" if by == "entropy" else ""
         where = f"Over the maps of each head, clusters of {of}{zero}."
     elif name in statistics and name in atlas.table("heads").column_names:
-        table, by, label, unit = atlas.table("heads"), name, statistic(name).label, statistic(name).unit
+        table, by, label, unit = atlas.table("heads"), name, statistic(name).label, statistic(name).unit_text
         where = f"Mean of the statistic “{name}” over all examples, for each head."
     else:
         raise OptionError(

@@ -174,7 +174,7 @@ def _colouring(
     if by.removeprefix("stat:") in statistics:
         declared = statistic(by.removeprefix("stat:"))
         values = atlas.read("stats", (..., statistics.index(declared.name))).reshape(-1)
-        return Colouring(declared.label, values[shown], unit=declared.unit)
+        return Colouring(declared.label, values[shown], unit=declared.unit_text)
     if by == "n_tokens":
         lengths = atlas.table("examples", columns=[by])[by].to_numpy()
         return Colouring("length", lengths[example].astype(float), unit="tokens")

@@ -52,7 +52,7 @@ def card(snapshot: Snapshot) -> AtlasCard:
         data=_data(header["data"], snapshot.atlas.collection["counts"]),
         stages=[_stage(snapshot, name) for name, stage in schema.STAGES.items() if stage.listed],
         statistics=[
-            StatisticCard(name=declared.name, plain=declared.label, unit=declared.unit)
+            StatisticCard(name=declared.name, plain=declared.label, unit=declared.unit_text)
             for declared in map(statistic, columns.statistics(snapshot))
         ],
         columns=[column.card for column in columns.catalog(snapshot).values()],

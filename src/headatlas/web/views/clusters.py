@@ -198,7 +198,7 @@ def _evidence(rows: Iterable[Row]) -> list[Evidence]:
     found = []
     for row in rows:
         name = row["statistic"]
-        said = {"plain": statistic(name).label, "unit": statistic(name).unit}
+        said = {"plain": statistic(name).label, "unit": statistic(name).unit_text}
         found.append(Evidence(**_known(row | said, Evidence)))
     return sorted(found, key=lambda one: -abs(one.delta or 0))
 

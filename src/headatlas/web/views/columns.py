@@ -118,7 +118,7 @@ def _statistics(snapshot: Snapshot) -> list[Column]:
     for index, (name, slug) in enumerate(slugs(statistics(snapshot)).items()):
         ends = (known(lows[index]), known(highs[index]))
         declared = statistic(name)
-        card = _amount(f"stat.{name}", f"stat.{slug}", declared.label, "statistics", *ends, declared.unit)
+        card = _amount(f"stat.{name}", f"stat.{slug}", declared.label, "statistics", *ends, declared.unit_text)
         columns.append(Column(card, _statistic(index, *ends)))
     return columns
 
