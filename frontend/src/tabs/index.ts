@@ -105,6 +105,21 @@ const SPECS = [
     ],
   },
   {
+    id: "data",
+    title: "Data",
+    load: () => import("./data/Data.svelte"),
+    opens: null,
+    keys: ({ atlas: { data } }) => [
+      { keys: "Enter", does: `filter the ${data.modality}s by the bar that has the focus` },
+    ],
+    tour: ({ data }) => [
+      {
+        title: "What is in the dataset?",
+        text: `One histogram per column. Click a bar to list the ${data.modality}s it counts; filters of several columns are combined.`,
+      },
+    ],
+  },
+  {
     id: "examples",
     title: "Examples",
     load: () => import("./examples/Examples.svelte"),

@@ -57,3 +57,19 @@ export function listSentence({ shown, examples, heads, modality: what, unlike }:
   const are = `${shown < examples ? "of all " : ""}${unlike.examples === 1 ? "is" : "are"}`;
   return `${part}${count(unlike.examples)} ${are} treated unlike others by some head, most of all “${unlike.best}”, by ${count(unlike.heads)} of ${count(heads)}.`;
 }
+
+export interface DataFacts {
+  noun: string;
+  total: number;
+  tokens: number[]; // of each example
+  shown: number; // examples that pass all filters
+  filters: { column: string; value: string }[];
+}
+
+export function dataSentence({ noun, total, tokens, shown, filters }: DataFacts): string {
+  const [least, most] = tokens.reduce(([low, high], n) => [Math.min(low, n), Math.max(high, n)], [Infinity, 0]);
+  const length = least === most ? plural(most, "token") : `${count(least)} to ${plural(most, "token")}`;
+  if (!filters.length) return `${plural(total, noun)}, ${length}${total === 1 ? "" : " each"}.`;
+  const conditions = filters.map(({ column, value }) => `${column} ${value}`);
+  return `${count(shown)} of ${plural(total, noun)}: ${joinList(conditions)}.`;
+}
