@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from headatlas.errors import OptionError
 from headatlas.numeric.quantiles import axis
-from headatlas.plot.style import SMALL, TEXT, Page, colour
+from headatlas.plot.style import SMALL, TEXT, Page, color
 from headatlas.progress import many
 from headatlas.stages.tsne.activity import Activity
 from headatlas.stages.tsne.heads import Layouts
@@ -93,7 +93,7 @@ def head(found: Layouts, layer: int, number: int, quantile: bool = False, k: int
     unit = EQUAL if quantile else ""
     notes = _sentences(found.notes[layer, number] + found.remarks)
     page = Page(7.2, 5.6, title, " ".join(["Near means attention.", unit, *notes]).strip(), dark)
-    _words(page, layout, points.text, [colour(0 if query else 1, page.look) for query in points.query], quantile, k)
+    _words(page, layout, points.text, [color(0 if query else 1, page.look) for query in points.query], quantile, k)
     return page.figure
 
 
@@ -110,7 +110,7 @@ def states(found: States, layer: int, quantile: bool = False, k: int = 100, dark
         *_sentences(found.notes[layer]),
     ]
     page = Page(7.2, 5.6, title, " ".join(filter(None, notes)), dark)
-    _words(page, layout, found.points[layer], [colour(0, page.look)] * len(layout), quantile, k)
+    _words(page, layout, found.points[layer], [color(0, page.look)] * len(layout), quantile, k)
     return page.figure
 
 
@@ -222,7 +222,7 @@ def _boxes(table: Any, layers: list[int], title: str, note: str, dark: bool) -> 
             flierprops={"marker": ".", "markersize": 2, "markeredgecolor": page.look.muted}, manage_ticks=False,
         )  # fmt: skip
         for part in made["boxes"]:
-            part.set(facecolor=colour(number, page.look), linewidth=0)
+            part.set(facecolor=color(number, page.look), linewidth=0)
         for part in (*made["whiskers"], *made["caps"], *made["medians"]):
             part.set(color=page.look.ink, linewidth=0.7)
         _key(page, number, name)
@@ -234,7 +234,7 @@ def _boxes(table: Any, layers: list[int], title: str, note: str, dark: bool) -> 
 
 def _key(page: Page, number: int, name: str) -> None:
     """What a colour stands for."""
-    page.text(0.55 + 1.6 * number, 0, "■", color=colour(number, page.look), size=TEXT)
+    page.text(0.55 + 1.6 * number, 0, "■", color=color(number, page.look), size=TEXT)
     page.text(0.55 + 1.6 * number + 0.16, 0, name, size=TEXT)
 
 
@@ -259,9 +259,9 @@ def robustness(table: Any, dark: bool = False) -> Figure:
             own = [row for row in rows if row["kind"] == kind]
             x = np.array([layers.index(row["layer"]) for row in own]) + 0.3 * number - 0.15
             ends = [[row[f"{value}_{state}"] for row in own] for state in ("without", "with")]
-            box.vlines(x, *ends, color=colour(number, page.look), lw=1.2)
+            box.vlines(x, *ends, color=color(number, page.look), lw=1.2)
             for mark, end in zip("oD", ends, strict=True):
-                box.plot(x, end, mark, ms=3.2, color=colour(number, page.look), clip_on=False)
+                box.plot(x, end, mark, ms=3.2, color=color(number, page.look), clip_on=False)
             _key(page, number, f"{kind} t-SNE")
         box.set_xticks(range(len(layers)), [f"L{one}" for one in layers])
         box.set_ylim(0)
