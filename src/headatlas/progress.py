@@ -1,4 +1,4 @@
-"""What a person sees while waiting: a bar and a few lines, all on stderr."""
+"""Progress bars and messages on stderr."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 def many(count: int, what: str) -> str:
-    """A number of things.
+    """A count with its noun.
 
     >>> many(1, "text"), many(1204, "text")
     ('1 text', '1,204 texts')
@@ -16,7 +16,7 @@ def many(count: int, what: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share to read: never 100 % or 0 % unless it is.
+    """A share as a percentage, never rounded to 0 % or 100 %.
 
     >>> percent(0.934), percent(0.9996), percent(0.00021)
     ('93 %', '> 99 %', '< 1 %')
@@ -27,7 +27,7 @@ def percent(share: float) -> str:
 
 
 def say(line: str) -> None:
-    """One line on stderr."""
+    """Print one line to stderr."""
     from rich.console import Console
 
     Console(stderr=True, highlight=False, soft_wrap=True).print(line, markup=False)
@@ -35,7 +35,7 @@ def say(line: str) -> None:
 
 @contextmanager
 def bar(title: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
-    """A progress bar with rate and time left; call what it gives with the number of units done since the last call."""
+    """Show a progress bar with rate and time left; call the yielded function with the number of units just done."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -126,7 +126,7 @@ def test_info_tells_of_every_stage(chain):
 
 def test_features_of_several_encoders_and_one_of_our_own(atlas):
     for encoder in ("pooled", "stats"):
-        assert re.search(rf"{encoder} +\d+ numbers a map", done("features", atlas, "--encoder", encoder))
+        assert re.search(rf"{encoder} +\d+ numbers per map", done("features", atlas, "--encoder", encoder))
     assert "Next: headatlas features x.atlas --encoder mine.safetensors" in done(
         "encoder", "train", atlas, "-o", "mine.safetensors", "--steps", 3
     )

@@ -1,4 +1,4 @@
-"""Examples and tokens as tables: written as the dataset is read, and read back as the model needs them."""
+"""Examples and tokens as tables: written as the dataset is read, and read back for the model."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ class TableWriter:
         ]  # fmt: skip
         table = {name: [row.get(name) for row in numbered] for name in self.example_schema.names}
         self._examples.write_table(pa.Table.from_pydict(table, schema=self.example_schema))
-        columns = [_patch_columns(self.grid) if self.grid else _token_columns(one) for _, one in rows]
+        columns = [_patch_columns(self.grid) if self.grid else _token_columns(encoded) for _, encoded in rows]
         place = {
             "token": np.arange(starts[0], starts[-1]),
             "example": np.repeat(np.arange(first, first + len(rows)), sizes),
         }
-        joined = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+        joined = {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}
         self._tokens.write_table(pa.Table.from_pydict(place | joined, schema=self.token_schema))
         self.lengths += sizes
         self.tokens += sum(sizes)
@@ -107,8 +107,8 @@ def _patch_columns(grid: Grid) -> dict[str, Any]:
 
 
 def read_examples(atlas: Atlas, numbers: Sequence[int]) -> list[Encoded]:
-    """The tokens of some examples, as they were written."""
-    found: dict[int, Encoded] = {}
+    """The tokens of some examples."""
+    encoded: dict[int, Encoded] = {}
     for group in sorted({number // schema.TABLE_ROWS for number in numbers}):
         tokens = atlas.table_groups("tokens", [group])
         columns = {name: tokens[name].to_numpy() for name in TOKENS}
@@ -116,8 +116,8 @@ def read_examples(atlas: Atlas, numbers: Sequence[int]) -> list[Encoded]:
         for start, stop in pairwise(starts):
             number = int(columns["example"][start])
             if number in numbers:
-                found[number] = _encoded({name: values[start:stop] for name, values in columns.items()})
-    return [found[number] for number in numbers]
+                encoded[number] = _encoded({name: values[start:stop] for name, values in columns.items()})
+    return [encoded[number] for number in numbers]
 
 
 def _encoded(columns: dict[str, Any]) -> Encoded:
@@ -126,9 +126,10 @@ def _encoded(columns: dict[str, Any]) -> Encoded:
 
 
 def _tokens(columns: dict[str, Any], which: Any) -> Tokens:
-    own = {name: values[which] for name, values in columns.items()}
+    chosen = {name: values[which] for name, values in columns.items()}
     return Tokens(
-        own["id"], list(own["text"]), own["word"], own["special"], own["segment"], own["start"], own["stop"]
+        chosen["id"], list(chosen["text"]), chosen["word"], chosen["special"], chosen["segment"], chosen["start"],
+        chosen["stop"],
     )  # fmt: skip
 
 
@@ -140,38 +141,38 @@ def read_images(atlas: Atlas, numbers: Sequence[int]) -> list[str]:
     return [paths[number] for number in numbers]
 
 
-# the dataset's own columns
+# columns of the dataset
 
 
-def own_name(column: str) -> str:
-    """A column of the dataset that is called like one of ours gets another name."""
+def stored_name(column: str) -> str:
+    """The name of a dataset column in `examples`; a prefix avoids the names used by headatlas."""
     return f"data_{column}" if column in EXAMPLES else column
 
 
 def column_types(dataset: Dataset) -> dict[str, Any]:
-    """Types of the dataset's columns over all examples; a column of many types is kept as JSON."""
+    """Types of the dataset's columns over all examples; a column with several types is stored as JSON."""
     types: dict[str, Any] = {}
     for batch in batched(dataset, 1024):
         for name in dict.fromkeys(name for example in batch for name in example.columns):
-            found = _infer([example.columns.get(name) for example in batch])
-            types[own_name(name)] = _common(types.get(own_name(name), pa.null()), found)
+            kind = _infer([example.columns.get(name) for example in batch])
+            types[stored_name(name)] = _common(types.get(stored_name(name), pa.null()), kind)
     return {name: TEXT if pa.types.is_null(kind) else kind for name, kind in types.items()}
 
 
 def column_value(value: Any, kind: Any) -> Any:
-    """A value as its column keeps it."""
+    """A value as it is stored in its column."""
     if pa.types.is_string(kind) and value is not None:
         return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
     return value
 
 
 def clean(text: str) -> str:
-    """Half of a surrogate pair, which JSON may spell, is no character and cannot be stored."""
+    """Replace halves of surrogate pairs, which JSON can contain but UTF-8 cannot store."""
     return text.encode("utf-8", "replace").decode()
 
 
 def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Lists of `size` items, the last one perhaps shorter."""
+    """Lists of `size` items, the last one possibly shorter."""
     rest = iter(items)
     while batch := list(islice(rest, size)):
         yield batch
@@ -184,9 +185,9 @@ def _infer(values: list[Any]) -> Any:
         return TEXT
 
 
-def _common(one: Any, other: Any) -> Any:
+def _common(first: Any, second: Any) -> Any:
     try:
-        both = [pa.schema([("x", one)]), pa.schema([("x", other)])]
+        both = [pa.schema([("x", first)]), pa.schema([("x", second)])]
         return pa.unify_schemas(both, promote_options="permissive").field("x").type
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return TEXT
