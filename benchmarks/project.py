@@ -35,7 +35,7 @@ def packaged_atlas(path):
 
 
 def peak():
-    status = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
 
 
@@ -54,7 +54,7 @@ def fit(path, kind, sample, file):
     seconds = time.process_time() - start
     continuity = project.trust_per_point(fitted.positions, fitted.vectors, fitted.neighbours).mean()
     Path(file).write_bytes(pickle.dumps(fitted))
-    results = {"sample": len(fitted.numbers), "components": len(fitted.reduction.shares), "fit_cpu": seconds}
+    results = {"sample": len(fitted.numbers), "components": len(fitted.space.shares), "fit_cpu": seconds}
     return results | {
         "fit_mb": peak(), "trustworthiness": float(fitted.trust.mean()), "continuity": float(continuity)
     }  # fmt: skip

@@ -29,7 +29,8 @@ from headatlas.data import Example
 from headatlas.models.batch import text_batch
 from headatlas.models.encode import encode
 from headatlas.stages.tsne import kernel
-from headatlas.stages.tsne.heads import choose, head_affinity
+from headatlas.stages.tsne.choice import choose
+from headatlas.stages.tsne.heads import head_affinity
 from headatlas.stages.tsne.reading import Reading
 
 

@@ -31,7 +31,7 @@ PLACES = {
 
 
 def shoot(page, url: str, place: str) -> bytes:
-    """Wait until the page is complete."""
+    """A screenshot of the page once it is complete."""
     page.goto("about:blank")
     page.goto(f"{url}{place}")
     page.wait_for_load_state("networkidle")

@@ -6,26 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-def many(count: int, what: str) -> str:
-    """A count with its noun.
-
-    >>> many(1, "text"), many(1204, "text")
-    ('1 text', '1,204 texts')
-    """
-    return f"{count:,} {what}" + "s" * (count != 1)
-
-
-def percent(share: float) -> str:
-    """A share as a percentage, never rounded to 0 % or 100 %.
-
-    >>> percent(0.934), percent(0.9996), percent(0.00021)
-    ('93 %', '> 99 %', '< 1 %')
-    """
-    if 0 < share < 0.005:
-        return "< 1 %"
-    return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
-
-
 def say(line: str) -> None:
     """Print one line to stderr."""
     from rich.console import Console

@@ -99,14 +99,21 @@ class Statistic:
     definition: str
     source: Source
     _: KW_ONLY
+    short: str  # the label where it is known to be about attention
     group: str
     about: Literal["position", "tokens", "shape"]  # where attention goes, what it goes to, how it is spread
     unit: str = MASS
+    remark: str = ""  # on its values
     modalities: tuple[Modality, ...] = ("text",)
     square_only: bool = False  # undefined where queries and keys are different tokens
     high: Naming | None = None
     low: Naming | None = None
     rank: int = UNRANKED
+
+    @property
+    def unit_text(self) -> str:
+        """The unit with what there is to remark: tokens; below 0 looks back."""
+        return "; ".join(filter(None, [self.unit, self.remark]))
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -124,14 +131,16 @@ def _offset(by: int) -> Statistic:
     number, side, sign = NUMBERS[abs(by)], "back" if by < 0 else "ahead", "−" if by < 0 else "+"
     return Statistic(
         f"offset{by:+d}", f"attention {number} tokens {side}", f"A[i, i{sign}{abs(by)}] {EXISTS}", Offset(by),
-        group="offset", about="position", square_only=True, rank=abs(by) + (1 if by < 0 else 4),
+        short=f"{number} tokens {side}", group="offset", about="position", square_only=True,
+        rank=abs(by) + (1 if by < 0 else 4),
         high=Naming(f"{number} {side}", target=f"the token {number} {side}"),
     )  # fmt: skip
 
 
 SPECIAL = Statistic(  # one statistic per special token, see `special`
     "special:{token}", "attention to {token}", "mass on a special token, summed over its occurrences", Mark(),
-    group="{token} sink", about="tokens", modalities=BOTH, high=Naming("{token} sink", target="{token}"),
+    short="to {token}", group="{token} sink", about="tokens", modalities=BOTH,
+    high=Naming("{token} sink", target="{token}"),
 )  # fmt: skip
 # special tokens that share a group with other statistics or have a phrase of their own: group, phrase, rank
 SINKS: dict[str, tuple[str, Naming, int]] = {
@@ -148,17 +157,17 @@ STATISTICS: tuple[Statistic, ...] = (
     _offset(-2),
     Statistic(
         "previous", "attention to the previous token", f"A[i, i−1] {EXISTS}",
-        Offset(-1), group="offset", about="position", square_only=True,
+        Offset(-1), short="to the previous token", group="offset", about="position", square_only=True,
         high=Naming("previous token", target="the previous token"), rank=0,
     ),
     Statistic(
         "self", "attention to the token itself", "A[i, i]",
-        Offset(0), group="offset", about="position", modalities=BOTH, square_only=True,
+        Offset(0), short="to the token itself", group="offset", about="position", modalities=BOTH, square_only=True,
         high=Naming("itself", target="the token itself"), rank=2,
     ),
     Statistic(
         "next", "attention to the next token", f"A[i, i+1] {EXISTS}",
-        Offset(1), group="offset", about="position", square_only=True,
+        Offset(1), short="to the next token", group="offset", about="position", square_only=True,
         high=Naming("next token", target="the next token"), rank=1,
     ),
     _offset(2),
@@ -166,114 +175,132 @@ STATISTICS: tuple[Statistic, ...] = (
     _offset(4),
     Statistic(
         "first", "attention to the first token", "mass on the first token",
-        Mark(), group="first", about="position",
+        Mark(), short="to the first token", group="first", about="position",
         high=Naming("first token sink", target="the first token"), rank=14,
     ),
     SPECIAL,
     Statistic(
         "punctuation", "attention to full stops and commas", "mass on full stops and commas",
-        Mark(), group="punctuation", about="tokens",
+        Mark(), short="to full stops and commas", group="punctuation", about="tokens",
         high=Naming("punctuation", target="punctuation"), rank=16,
     ),
     Statistic(
         "sep_to_sep", "attention from separators to separators",
         "mass on separators (`sep_token`, else `eos_token`), over queries that are separators",
-        ToSeparators("separators"), group="separator", about="tokens",
+        ToSeparators("separators"), short="from separators to separators", group="separator", about="tokens",
     ),
     Statistic(
         "rest_to_sep", "attention from other tokens to separators", "mass on separators, over all other queries",
-        ToSeparators("rest"), group="separator", about="tokens",
+        ToSeparators("rest"), short="from other tokens to separators", group="separator", about="tokens",
         high=Naming("separator sink", target="separators"), rank=11,
     ),
     Statistic(
         "same_token", "attention to the same token elsewhere", "mass on other places with the query's token",
-        Relation(), group="same", about="tokens",
+        Relation(), short="to the same token elsewhere", group="same", about="tokens",
         high=Naming("same word", target="the same word elsewhere"), rank=17,
     ),
     Statistic(
         "induction", "attention to what followed the same token",
         "mass on tokens that follow an occurrence of the query's token (j ≤ i in causal layers, j ≠ i otherwise)",
-        Relation(), group="induction", about="tokens", square_only=True,
+        Relation(), short="to what followed the same token", group="induction", about="tokens", square_only=True,
+    ),
+    Statistic(  # names nothing: wherever texts are single sentences it is all that does not go to special tokens
+        "same_sentence", "attention within the sentence",
+        "mass on tokens of the query's sentence, itself included; a sentence ends with its segment, or after `.`, `!` "
+        "or `?` and the closing quotes or brackets that follow; special tokens are in no sentence",
+        Relation(), group="sentence", about="position", square_only=True,
     ),
     Statistic(
         "same_row", "attention to other patches of the row", "mass on other patches of the query's row",
-        Relation(), group="row", about="position", modalities=("image",),
+        Relation(), short="to other patches of the row", group="row", about="position", modalities=("image",),
         high=Naming("same row", target="patches of the same row"), rank=19,
     ),
     Statistic(
         "same_column", "attention to other patches of the column", "mass on other patches of the query's column",
-        Relation(), group="column", about="position", modalities=("image",),
+        Relation(), short="to other patches of the column", group="column", about="position", modalities=("image",),
         high=Naming("same column", target="patches of the same column"), rank=20,
     ),
     Statistic(
         "grid_distance", "distance of attention on the grid",
         "Σ A·(distance from patch i to patch j) / Σ A over keys that are patches, over queries that are patches",
-        RowMean("DISTANCE"), group="reach", about="position", unit="patches", modalities=("image",),
+        RowMean("DISTANCE"),
+        short="distance on the grid", group="reach", about="position", unit="patches", modalities=("image",),
         high=Naming("far", manner="far"), low=Naming("near", manner="nearby"),
     ),
     Statistic(
         "entropy", "entropy of attention", "−Σ A ln A",
-        RowMean("ENTROPY"), group="breadth", about="shape", unit="nats", modalities=BOTH,
+        RowMean("ENTROPY"), short="entropy", group="breadth", about="shape", unit="nats", modalities=BOTH,
     ),
     Statistic(
         "entropy_relative", "relative entropy of attention",
         "−Σ A ln A / ln(number of allowed keys), over queries with more than one",
-        RowMean("ENTROPY_RELATIVE"), group="breadth", about="shape", unit="1: as even as can be", modalities=BOTH,
+        RowMean("ENTROPY_RELATIVE"),
+        short="relative entropy", group="breadth", about="shape", unit="1: as even as can be", modalities=BOTH,
         high=Naming("broad", manner="broadly", bound=0.6), low=Naming("sharp", manner="sharply", bound=0.5),
     ),
     Statistic(
         "largest", "largest weight", "largest A[i, j] of a row",
-        RowMean("LARGEST"), group="breadth", about="shape", modalities=BOTH,
+        RowMean("LARGEST"), short="largest weight", group="breadth", about="shape", modalities=BOTH,
         high=Naming("sharp", manner="sharply", bound=0.3), low=Naming("broad", manner="broadly", bound=0.2),
     ),
     Statistic(
         "distance", "distance of attention", "Σ A·abs(j−i)",
-        RowMean("DISTANCE", "tokens"), group="reach", about="position", unit="tokens", square_only=True,
+        RowMean("DISTANCE", "tokens"),
+        short="distance", group="reach", about="position", unit="tokens", square_only=True,
     ),
     Statistic(
         "signed_distance", "signed distance of attention", "Σ A·(j−i)",
-        RowMean("SIGNED", "tokens"), group="direction", about="position", unit="tokens; below 0 looks back",
+        RowMean("SIGNED", "tokens"),
+        short="signed distance", group="direction", about="position", unit="tokens", remark="below 0 looks back",
         square_only=True,
     ),
     Statistic(  # even attention has a mean distance of a third
         "distance_share", "relative distance of attention",
         "Σ A·abs(j−i) / n; in cross attention the distance between relative positions",
-        RowMean("DISTANCE", "share"), group="reach", about="position", unit="share of the length",
+        RowMean("DISTANCE", "share"),
+        short="relative distance", group="reach", about="position", unit="share of the length",
         high=Naming("far", manner="far", bound=1 / 3), low=Naming("near", manner="nearby", bound=1 / 3),
     ),
     Statistic(
         "signed_distance_share", "signed relative distance of attention",
         "Σ A·(j−i) / n; in cross attention the difference of relative positions",
-        RowMean("SIGNED", "share"), group="direction", about="position", unit="share of the length; below 0 looks back",
+        RowMean("SIGNED", "share"),
+        short="signed relative distance", group="direction", about="position", unit="share of the length",
+        remark="below 0 looks back",
         high=Naming("looking ahead", manner="ahead", bound=0.05),
         low=Naming("looking back", manner="back", bound=-0.05),
     ),
     Statistic(
         "position_deviation", "spread of attention", "standard deviation of j",
-        RowMean("DEVIATION", "tokens"), group="breadth", about="shape", unit="standard deviation in tokens",
+        RowMean("DEVIATION", "tokens"),
+        short="spread", group="breadth", about="shape", unit="standard deviation in tokens",
     ),
     # windows of offsets; a window names a cluster only if no part of it has most of the mass
     Statistic(
         "just_before", "attention to the four tokens before", "sum of the four offsets before the query",
-        Combined(("offset-4", "offset-3", "offset-2", "previous")), group="offset", about="position", square_only=True,
+        Combined(("offset-4", "offset-3", "offset-2", "previous")),
+        short="to the four tokens before", group="offset", about="position", square_only=True,
         high=Naming("tokens just before", target="the tokens just before"), rank=21,
     ),
     Statistic(
         "just_after", "attention to the four tokens after", "sum of the four offsets after the query",
-        Combined(("next", "offset+2", "offset+3", "offset+4")), group="offset", about="position", square_only=True,
+        Combined(("next", "offset+2", "offset+3", "offset+4")),
+        short="to the four tokens after", group="offset", about="position", square_only=True,
         high=Naming("tokens just after", target="the tokens just after"), rank=22,
     ),
     Statistic(
         "around", "attention to the token itself and four on each side", "sum of all nine offsets",
         Combined(("offset-4", "offset-3", "offset-2", "previous", "self", "next", "offset+2", "offset+3", "offset+4")),
-        group="offset", about="position", square_only=True,
+        short="to the token itself and four on each side", group="offset", about="position", square_only=True,
         high=Naming("neighbours", target="its neighbours"), rank=23,
     ),
     # without a causal mask the token after the query's own counts as induction; `next` tells it better
     Statistic(
         "induction_only", "attention to what followed the same token, beyond the next one",
         "`induction` − `next`",
-        Combined(("induction",), ("next",)), group="induction", about="tokens", square_only=True,
+        Combined(("induction",), ("next",)),
+        short="to what followed the same token, beyond the next one", group="induction", about="tokens",
+        square_only=True,
         high=Naming("induction", target="what followed the same token"), rank=18,
     ),
 )  # fmt: skip
@@ -299,7 +326,7 @@ def statistic(name: str) -> Statistic:
         return _BY_NAME[name]
     if name.startswith(_PREFIX):
         return special(name.removeprefix(_PREFIX))
-    return Statistic(name, name, "", Foreign(), group=name, about="position")
+    return Statistic(name, name, "", Foreign(), short=name, group=name, about="position")
 
 
 def special(token: str) -> Statistic:
@@ -315,7 +342,8 @@ def special(token: str) -> Statistic:
     assert SPECIAL.high is not None
     default = Naming(fill(SPECIAL.high.phrase), target=fill(SPECIAL.high.target))
     group, high, rank = SINKS.get(token, (fill(SPECIAL.group), default, SPECIAL.rank))
-    return replace(SPECIAL, name=fill(SPECIAL.name), label=fill(SPECIAL.label), group=group, high=high, rank=rank)
+    name, label, short = fill(SPECIAL.name), fill(SPECIAL.label), fill(SPECIAL.short)
+    return replace(SPECIAL, name=name, label=label, short=short, group=group, high=high, rank=rank)
 
 
 def collected(modality: Modality) -> tuple[Statistic, ...]:

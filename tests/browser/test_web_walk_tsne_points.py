@@ -6,8 +6,8 @@ import pytest
 
 import headatlas as ha
 from headatlas import models
+from headatlas.atlas.tokens import read_tokens
 from headatlas.models.batch import text_batch
-from headatlas.stages.collect.dataset_tables import read_examples
 from headatlas.stages.tsne.heads import head_points
 from headatlas.stages.tsne.reading import Reading
 from headatlas.web.api.payloads.tsne import VARIANTS
@@ -53,7 +53,7 @@ def test_points_of_the_page_are_those_of_the_server(browser, kind, request):
     atlas = served.real() if kind == "packaged" else request.getfixturevalue(kind)
     model = models.load("packaged" if kind == "packaged" else atlas.header["model"]["source"])
     number = {"packaged": 0, "decoder": 1, "pairs": 5}[kind]
-    encoded = read_examples(atlas, [number])
+    encoded = read_tokens(atlas, [number])
     reading = Reading(model, text_batch(model, encoded), encoded[0])
     layers = {layer.kind: layer for layer in model.layers}.values()
     shown = ha.web.open(atlas)

@@ -7,9 +7,10 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score as ari
 from sklearn.metrics import pairwise_distances, silhouette_score
 
-from headatlas import cluster
+from headatlas import cluster, wording
 from headatlas.atlas.schema import MISSING
 from headatlas.errors import DataError, OptionError, StoreError
+from headatlas.numeric.sampling import thin
 from headatlas.stages.cluster import auto, backends, fit, quality, vectors
 from headatlas.stages.cluster.methods import METHODS, dbscan, hdbscan, kmeans
 from support.atlases import writer
@@ -53,14 +54,15 @@ def test_at_most_64_axes(dice):
     assert vectors.fit_space(dice.normal(size=(400, 100))).axes.shape == (100, 64)
 
 
-def test_a_sample_has_equally_many_maps_of_each_head_and_grows_with_its_size():
-    heads = np.array([[0, 0], [0, 1], [1, 0]])
-    small, large = vectors.draw(50, heads, 30, seed=1), vectors.draw(50, heads, 60, seed=1)
-    assert np.unique(small[:, 1:], axis=0, return_counts=True)[1].tolist() == [10, 10, 10]
+def test_a_sample_has_equally_many_maps_of_each_head_and_grows_with_its_size(atlas):
+    (small, values), (large, _) = (vectors.sample_maps(atlas, "planted", size, 1) for size in (230, 460))
+    assert np.unique(small[:, 1:], axis=0, return_counts=True)[1].tolist() == [10] * 23
     assert {tuple(one) for one in small.tolist()} < {tuple(one) for one in large.tolist()}
-    assert len(vectors.draw(50, heads, 0, seed=1)) == len(vectors.draw(50, heads, 150, seed=1)) == 150
-    part = small[vectors.fewer(small, 7, seed=1)]
-    assert sorted(np.unique(part[:, 1:], axis=0, return_counts=True)[1].tolist()) == [2, 2, 3]
+    assert (values == atlas.read("features")[tuple(small.T)]).all()
+    for size in (0, 60 * 23, 10**6):
+        assert len(vectors.sample_maps(atlas, "planted", size, 1)[0]) == 60 * 23
+    part = small[thin(small, 53, seed=1)]
+    assert sorted(np.unique(part[:, 1:], axis=0, return_counts=True)[1].tolist()) == [2] * 16 + [3] * 7
 
 
 # pure methods against scikit-learn
@@ -199,7 +201,9 @@ def test_planted_patterns_are_found(atlas, method, options, least):
     assert (~there).sum() == 60 and not there[:, 1, 2].any()
     assert ari(PATTERNS[there], labels[there]) >= least
     facts = atlas.facts("cluster", name)
-    assert facts["line"].startswith("5 clusters, stability ") and facts["level"] == "maps"
+    assert len(facts["clusters"]) == 5 and facts["level"] == "maps" and "line" not in facts
+    assert facts["noise"] == pytest.approx((labels == -1).sum() / there.sum())
+    assert f"5 clusters, stability {wording.ratio(facts['stability'])}" in str(atlas)
     assert [one["maps"] for one in facts["clusters"]] == np.bincount(labels[labels >= 0]).tolist()
     assert all(one["stability"] > 0.9 for one in facts["clusters"])
     distance = atlas.read("distance", of=name)

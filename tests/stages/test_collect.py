@@ -11,7 +11,6 @@ from headatlas.data import Example
 from headatlas.errors import ModelError
 from headatlas.models.batch import text_batch
 from headatlas.models.encode import encode
-from headatlas.stages.collect.layout import overlaps, pooling_columns, pooling_rows
 from headatlas.stages.collect.plan import _block, _sample
 from headatlas.stages.collect.reduce import Reduce
 from headatlas.stages.collect.stat_axis import statistics_of
@@ -48,19 +47,6 @@ def test_kernel_equals_slow_loops_on_any_scores(n, r, causal, spread, seed):
         assert np.allclose(stats[h], expected, rtol=1e-5, atol=1e-5, equal_nan=True), dict(
             zip(names, zip(stats[h], expected, strict=True), strict=True)
         )
-
-
-@settings(max_examples=50, deadline=None)
-@given(n=st.integers(1, 200), r=st.sampled_from([2, 7, 16, 32]))
-def test_pooling_weights_preserve_mass(n, r):
-    rows, columns = overlaps(n, r) / n, overlaps(n, r) / r
-    assert np.allclose(rows.sum(0), 1)  # each bin averages queries
-    assert np.allclose(columns.sum(1), 1)  # each key's mass is spread, none is lost
-    for (first, weights), dense in ((pooling_rows(n, r), rows), (pooling_columns(n, r), columns.T)):
-        rebuilt = np.zeros((len(dense), dense.shape[1] + weights.shape[1]))
-        for number, start in enumerate(first):
-            rebuilt[number, start : start + weights.shape[1]] = weights[number]
-        assert np.allclose(rebuilt[:, : dense.shape[1]], dense, atol=1e-7)
 
 
 def test_pooling_to_the_own_size_is_the_identity_and_to_a_divisor_is_block_sums():

@@ -80,7 +80,9 @@ def test_planted_column_is_found_and_others_are_not(atlas):
     assert found.p["flag"] > 0.05 and found.p["score"] > 0.05
     assert found.p["head"] == pytest.approx(1 / 200) and found.cramers_v["head"] > 0.3
     assert found.low["head"] < found.cramers_v["head"] < found.high["head"]
-    assert "quartiles" in found.note["score"]
+    assert found.binned.to_dict() == dict.fromkeys(found.index, False) | {"score": True}
+    assert (found.left_out == 0).all() and found.untested.isna().all()
+    assert list(found.shuffled) == ["heads", "heads", "examples", "texts", "texts", "texts"]
     cells = atlas.table("cells").to_pandas()
     kind = cells[(cells.factor == "kind") & (cells.cluster == 4)].set_index("value")
     assert kind.significant.all() and kind.residual["question"] > 5 and kind.residual["statement"] < -5
@@ -91,16 +93,29 @@ def test_planted_column_is_found_and_others_are_not(atlas):
 def test_names_homes_and_summary(atlas):
     table = atlas.table("clusters").to_pandas().set_index("cluster")
     assert table.name.to_dict() == {0: "previous token", 1: "separator sink", 2: "broad", 3: "itself", 4: "next token"}
-    assert table.evidence[0].startswith("previous 0.80 against 0.0") and "delta 1.00 [1.00, 1.00]" in table.evidence[0]
-    assert table.heads[0].startswith("L0·H2 (") and "L2·H0 (" in table.heads[0] and table.n_heads[0] == 2
-    assert "kind = question" in table.association[4] and table.association.isna()[0]
+    assert [list(phrases) for phrases in table.phrases.sort_index()] == [
+        ["previous token"], ["separator sink"], ["broad"], ["itself"], ["next token"]
+    ]  # fmt: skip
+    assert (table.ordinal == 1).all() and table.named.all() and (table.statistics == table.statistics[0]).all()
+    (why,) = table.reasons[0]
+    assert why["statistic"] == "previous" and why["mean"] == pytest.approx(0.8, abs=0.01) and why["rest"] < 0.1
+    assert [why["delta"], why["low"], why["high"]] == pytest.approx([1, 1, 1], abs=0.005)
+    assert {(one["layer"], one["head"]) for one in table.heads[0]} == {(0, 2), (2, 0)} and table.mostly[0] == 2
+    assert all(one["share"] == pytest.approx(12 / 16, abs=0.1) for one in table.heads[0])
+    assert table.association.isna()[0] and table.association[4]["ratio"] > 1.1 and table.association[4]["q"] < 0.05
+    assert (table.association[4]["column"], table.association[4]["value"]) == ("kind", "question")
+    assert all(list(layers) == [] for layers in table.layers)  # patterns are drawn evenly but for six heads of twenty
     assert table.maps.sum() == 200 * 20 and table.share.sum() == pytest.approx(1)
     assert list(table.maps) == sorted(table.maps, reverse=True) and (table.stability == 0.9).all()
     text = correlate.summary(atlas)
     assert max(map(len, text.splitlines())) <= 100
-    for word in ("previous token", "L0·H2", "kind", "same layer", "stability 0.90", "goes with"):
+    for word in ("0  previous token: ", "stable (0.90)", "the main pattern of L0·H2 (", "goes with  kind = question: ",
+                 "same layer", "evidence   attention to the previous token is 0.8"):  # fmt: skip
         assert word in text
-    assert "5 clusters: previous token" in str(atlas)
+    assert "5 clusters: previous token, separator sink, broad, and 2 more" in str(atlas)
+    facts = atlas.facts("correlate", "kmeans")
+    assert facts["names"][0] == {"cluster": 0, "phrases": ["previous token"], "ordinal": 1} and "line" not in facts
+    assert facts["thresholds"] == {"one_job": 0.75, "mostly": 0.5, "significant": 0.05, "surplus": 1.25, "worth": 1.1}
 
 
 def test_profiles_and_related_heads(atlas):
@@ -108,7 +123,8 @@ def test_profiles_and_related_heads(atlas):
     labels = atlas.read("labels")
     for (layer, head), row in profiles.iterrows():
         share = np.bincount(labels[:, layer, head], minlength=5) / 200
-        assert np.allclose([row[f"share:{c}"] for c in range(5)], share)
+        assert [one["cluster"] for one in row.shares] == [0, 1, 2, 3, 4]
+        assert np.allclose([one["share"] for one in row.shares], share)
         assert row.main_share == share.max() and row.main_cluster == share.argmax()
         assert row.entropy == pytest.approx(-(share[share > 0] * np.log(share[share > 0])).sum())
         assert row.one_job == (share.max() >= 0.75)
@@ -151,11 +167,12 @@ def test_order_of_examples_and_blocks_do_not_matter(tmp_path):
         atlas = planted(tmp_path / f"{number}.atlas", own, block=block)
         clustered(atlas, own)
         correlate.clusters(atlas, permutations=19)
-        tables.append({name: atlas.table(name).to_pandas() for name in TABLES})
-    cells = [one["cells"][["cluster", "value", "maps", "share_of_value"]] for one in tables]
+        tables.append({name: atlas.table(name) for name in TABLES})
+    cells = [one["cells"].select(["cluster", "value", "maps", "share_of_value"]) for one in tables]
     assert cells[0].equals(cells[1])
-    assert tables[0]["profiles"].drop(columns="name").equals(tables[1]["profiles"].drop(columns="name"))
-    assert list(tables[0]["clusters"].name) == list(tables[1]["clusters"].name)
+    assert tables[0]["profiles"].drop_columns("name").equals(tables[1]["profiles"].drop_columns("name"))
+    for column in ("name", "phrases", "ordinal", "heads", "layers"):
+        assert tables[0]["clusters"][column].equals(tables[1]["clusters"][column])
 
 
 def test_same_seed_same_result_and_nothing_done_twice(tmp_path, monkeypatch):
@@ -180,13 +197,15 @@ def test_missing_heads_and_noise(tmp_path):
     clustered(atlas, labels, missing=[(1, 3), (1, 4)])
     table = correlate.clusters(atlas, permutations=19).to_pandas()
     assert table.cluster.iloc[-1] == -1 and table.name.iloc[-1] == "noise" and table.maps.iloc[-1] == 10
-    assert table.maps.sum() == 40 * 18
+    assert list(table.phrases.iloc[-1]) == list(table.reasons.iloc[-1]) == [] and table.maps.sum() == 40 * 18
     cells = atlas.table("cells").to_pandas()
     assert set(cells[cells.factor == "head"].value) == {f"L{i}·H{h}" for i in range(4) for h in range(5)} - {
         "L1·H3", "L1·H4"
     }  # fmt: skip
-    assert len(atlas.table("profiles")) == 18 and "share:-1" in atlas.table("profiles").column_names
-    assert "noise" in correlate.summary(atlas)
+    profiles = atlas.table("profiles").to_pylist()
+    assert len(profiles) == 18 and all(row["shares"][-1]["cluster"] == -1 for row in profiles)
+    assert profiles[0]["shares"][-1]["share"] == 0.25
+    assert "noise            10 maps (1%) belong to no cluster" in correlate.summary(atlas)
 
 
 @pytest.mark.parametrize(("label", "name"), [(0, "mixed"), (-1, "noise")])
@@ -197,7 +216,7 @@ def test_one_cluster_only_or_all_noise(tmp_path, label, name):
     table = correlate.clusters(atlas, permutations=19)
     assert table["name"].to_pylist() == [name] and table["maps"].to_pylist() == [72]
     rows = atlas.table("associations").to_pylist()
-    assert all(row["cramers_v"] is None and row["p"] == 1 and "one cluster only" in row["note"] for row in rows)
+    assert all(row["cramers_v"] is None and row["p"] == 1 and row["untested"] == "one cluster" for row in rows)
     assert not any(atlas.table("cells")["significant"].to_pylist())
     assert "one cluster only" in correlate.summary(atlas)
 
@@ -210,8 +229,9 @@ def test_clusters_of_heads(tmp_path):
     table = correlate.clusters(atlas, permutations=199).to_pandas()
     assert table.maps.sum() == 160 and set(table.name) == {"previous token", "separator sink", "broad"}
     found = atlas.table("associations").to_pandas().set_index("factor")
-    assert np.isnan(found.p["head"]) and "by construction" in found.note["head"]
-    assert found.p["layer"] <= 0.01
+    assert np.isnan(found.p["head"]) and found.untested["head"] == "one label per head"
+    assert found.p["layer"] <= 0.01 and found.shuffled["layer"] == "grid"
+    assert found.untested["example"] == "same in all examples" and found.shuffled.isna()["example"]
     layer = atlas.table("cells").to_pandas().query("factor == 'layer' and value == '0' and cluster == 0").iloc[0]
     assert layer.maps == 40 and layer.expected == pytest.approx(40 * 5 / 16) and layer.ratio == pytest.approx(16 / 5)
     assert "by construction" in correlate.summary(atlas)
@@ -229,7 +249,8 @@ def test_columns(monkeypatch):
     assert set(found) == {"n_tokens", "flag", "age"}
     assert found["n_tokens"].values == ("3–4", "8", "9–20", "21") or len(found["n_tokens"].values) == 4
     assert found["flag"].values == ("false", "true") and found["flag"].codes.tolist() == [1, -1, 0, 1, 1, 1]
-    assert "1 example without a value" in found["flag"].note and found["age"].codes[2] == -1
+    assert found["flag"].left_out == 1 and not found["flag"].binned and found["age"].codes[2] == -1
+    assert found["age"].binned and found["age"].left_out == 1 and found["n_tokens"].left_out == 0
     assert len(said) == 1 and "same" in said[0] and "many" in said[0]
     for name, words in [("nothing", "the columns are: n_tokens"), ("same", "same value"), ("id", "no column 'id'")]:
         with pytest.raises(OptionError, match=words):

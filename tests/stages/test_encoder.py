@@ -17,6 +17,7 @@ from headatlas.atlas import engine
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, ModelError, OptionError, StoreError
 from headatlas.numeric import metrics
+from headatlas.numeric.pooling import pool
 from headatlas.stages.features import network, patterns, views
 from headatlas.stages.features.train import train
 
@@ -73,7 +74,7 @@ def test_patterns_have_rows_that_sum_to_one():
 
 def test_patterns_are_what_they_are_called():
     n, dice = 32, np.random.default_rng(0)
-    made = {name: patterns.pool(generate(n, dice), n) for name, generate in patterns.GENERATORS.items()}
+    made = {name: pool(generate(n, dice), n) for name, generate in patterns.GENERATORS.items()}
     inner = np.arange(1, n - 1)
     assert (made["previous"][inner, inner - 1] == 1).all() and (made["next"][inner, inner + 1] == 1).all()
     assert (np.diag(made["self"]) == 1).all() and (made["first"][:, 0] == 1).all()
@@ -84,14 +85,6 @@ def test_patterns_are_what_they_are_called():
     assert made["local"][away > n // 8].max() == 0 and made["local"][away <= 2].min() > 0
     assert (made["stripes"] == made["stripes"][0]).all() and 3 <= (made["stripes"][0] > 0).sum() <= 7
     assert made["stripes"][0, [0, -1]].max() == 0
-
-
-def test_pooling_is_that_of_the_definition():
-    from support.reference import pooled
-
-    attention = np.random.default_rng(0).dirichlet(np.ones(13), 13)
-    for r in (5, 13, 20):
-        assert np.allclose(patterns.pool(attention, r), pooled(attention, r), atol=1e-12)
 
 
 def test_views_keep_rows_and_directions():

@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 import headatlas as ha
 from headatlas.errors import ModelError, OptionError, StoreError
 from headatlas.models import packaged
+from headatlas.numeric.sampling import systematic_sample
 from headatlas.stages.features import baselines, block, network, sample
 from headatlas.stages.features.trained import TrainedEncoder
 from support.atlases import folders, stopping, unfinish, writer
@@ -69,13 +70,22 @@ def test_pooled_is_the_principal_components_of_the_roots(atlas, real, tmp_path):
 @pytest.mark.parametrize(("rows", "columns"), [(300, 20), (20, 300), (7, 7)])
 def test_components_equal_scikit_learn_on_either_side(rows, columns):
     values = np.random.default_rng(0).normal(size=(rows, columns)) * np.linspace(3, 1, columns)
-    mean, components, share = baselines.principal(torch.from_numpy(values))
+    space = baselines.principal(values)
     model = PCA(min(64, rows - 1, columns)).fit(values)
-    assert len(components) == model.n_components
-    np.testing.assert_allclose(mean, model.mean_, atol=1e-12)
-    same_but_for_sign(components.T, model.components_.T, 1e-6)
-    assert share == pytest.approx(model.explained_variance_ratio_.sum())
-    assert (components[np.arange(len(components)), np.abs(components).argmax(1)] > 0).all()
+    assert space.axes.shape == (columns, model.n_components)
+    np.testing.assert_allclose(space.mean, model.mean_, atol=1e-7)
+    same_but_for_sign(space.axes, model.components_.T, 1e-6)
+    np.testing.assert_allclose(space.shares, model.explained_variance_ratio_, atol=1e-12)
+    assert (space.axes[np.abs(space.axes).argmax(0), np.arange(model.n_components)] > 0).all()
+
+
+@pytest.mark.parametrize("rows", [40, 200])
+def test_components_end_where_the_variance_does(rows):
+    rng = np.random.default_rng(0)
+    values = (rng.normal(size=(rows, 5)) @ rng.normal(size=(5, 90))).astype(np.float32).astype(np.float64)
+    assert baselines.principal(values + 1e-9 * rng.normal(size=values.shape)).axes.shape == (90, 5)
+    assert baselines.principal(10 + 1e-3 * values).axes.shape == (90, 5)
+    assert baselines.principal(np.full((rows, 90), 1 / 3) + 1e-8 * values).axes.tolist() == [[0.0]] * 90
 
 
 def test_maps_that_are_all_equal_are_all_zero(tmp_path):
@@ -127,25 +137,12 @@ def test_an_odd_map_outside_the_sample_stays_within_float16():
 # the sample
 
 
-@pytest.mark.parametrize(("examples", "heads", "count"), [(1000, 6, 60), (7, 6, 30), (5, 3, 99), (40, 50, 10)])
-def test_the_sample_is_spread_over_examples_and_heads(examples, heads, count):
-    example, head = sample.spread(examples, heads, count, 0)
-    each = min(examples, max(1, count // heads))
-    assert np.bincount(head, minlength=heads).tolist() == [each] * heads
-    assert len(set(zip(example.tolist(), head.tolist(), strict=True))) == len(example)
-    for one in range(heads):  # one example from each stretch
-        assert (np.floor(np.sort(example[head == one]) * each / examples + 1e-9) <= np.arange(each)).all()
-        assert np.diff(np.sort(example[head == one]), append=examples, prepend=-1).max() <= 2 * examples / each + 1
-    again = sample.spread(examples, heads, count, 0)
-    assert all((one == two).all() for one, two in zip((example, head), again, strict=True))
-
-
 def test_a_sample_takes_the_maps_it_names(tmp_path):
     atlas = small(tmp_path / "a.atlas", missing=[(0, 0)])
-    example, head = sample.spread(40, 6, 60, 5)
-    there = head != 0
-    expected = atlas.read("pooled").reshape(40, 6, 8, 8)[example[there], head[there]]
-    assert (sample.draw(atlas, "pooled", 60, 5) == expected).all()
+    index = systematic_sample(40, np.argwhere(np.ones((2, 3))), 60, seed=5)
+    there = index[(index[:, 1:] != 0).any(1)]
+    assert len(index) == 60 and len(there) == 50
+    assert (sample.sample_maps(atlas, "pooled", 60, 5) == atlas.read("pooled")[tuple(there.T)]).all()
 
 
 def test_the_seed_decides_the_sample(tmp_path):

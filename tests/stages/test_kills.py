@@ -54,7 +54,7 @@ for number in range(rounds):
     with engine.result(ha.open(path), "cluster", f"{name}{number}", options, inputs=inputs) as result:
         result.create_array("labels", {"example": 4, "layer": 1, "head": 2}, 4)
         result.write_manifest("block-000000", result.write_blocks("labels", 0, np.full((4, 1, 2), number, np.int32)))
-        result.finish({"line": ""})
+        result.finish({})
 """
 
 
@@ -109,7 +109,7 @@ def test_a_reader_sees_the_old_result_or_the_new_one_and_never_a_mixture(tmp_pat
         with engine.result(atlas, "cluster", "a", {"n": number}, inputs={"features": "planted"}) as result:
             result.create_array("labels", {"example": 40, "layer": 1, "head": 2}, 4)
             result.write_blocks("labels", 0, np.full((40, 1, 2), number, np.int32))
-            result.finish({"line": ""})
+            result.finish({})
 
     write(0)
     reader = subprocess.Popen(

@@ -11,9 +11,9 @@ from headatlas.stages.correlate.contrasts import _sources
 from headatlas.stages.correlate.dataset_columns import Column, units
 from headatlas.stages.correlate.effect import Draws, adjusted_information, bound, cliffs_delta, corrected, table_v
 from headatlas.stages.correlate.heads import related, shares, similarity
-from headatlas.stages.correlate.home import layers_of
+from headatlas.stages.correlate.home import heads_of, layers_of
 from headatlas.stages.correlate.locality import locality
-from headatlas.stages.correlate.names import Evidence, names, phrases
+from headatlas.stages.correlate.names import Evidence, Name, names, phrases
 
 
 def labels_of(examples=30, slots=(3, 4), kinds=4, seed=0, missing=0.1):
@@ -256,20 +256,37 @@ def test_equal_names_are_told_apart():
     sink = told(sep=(0.7, 0.1, 0.9))
     found = names({3: sink + told(distance_share=(0.5, 0.3, 0.5)), 1: sink + told(distance_share=(0.2, 0.3, -0.5)),
                    0: told(previous=(0.02, 0.02, 0.1)), 7: told(previous=(0.02, 0.02, 0.2))})  # fmt: skip
-    assert [name for name, _ in found.values()] == ["separator sink, far", "separator sink, near", "mixed", "mixed 2"]
-    assert found[0][1].startswith("nothing with a name stands out; most telling of 1 statistic: previous 0.02 against")
+    assert list(found) == [3, 1, 0, 7]
+    assert [(name.phrases, name.ordinal) for name in found.values()] == [
+        (("separator sink", "far"), 1), (("separator sink", "near"), 1), ((), 1), ((), 2)
+    ]  # fmt: skip
+    assert found[3].named and [reason.statistic for reason in found[3].reasons] == ["special:[SEP]", "distance_share"]
+    assert found[0] == Name((), 1, tuple(told(previous=(0.02, 0.02, 0.1))), False, 1)
     twice = names({0: sink, 1: sink, 2: sink})
-    assert [name for name, _ in twice.values()] == ["separator sink", "separator sink 2", "separator sink 3"]
+    assert [(name.phrases, name.ordinal) for name in twice.values()] == [(("separator sink",), n) for n in (1, 2, 3)]
     alone = names({0: [Evidence("previous", 0.5, np.nan, np.nan, np.nan, np.nan)]})
-    assert alone[0] == ("mixed", "no other maps to compare with")
+    assert alone[0] == Name((), 1, (), False, 0)
 
 
-def test_home_in_words():
+def test_homes():
     labels = np.broadcast_to(np.array([[0, 0], [0, 0], [1, 1], [0, 1]]), (40, 4, 2))
     layer = run(labels)["layer"]
-    assert layers_of(layer, 0) == "0–1" and layers_of(layer, 1) == "2–3"  # 1 of 2 where 3 of 8 are expected
+    assert layers_of(layer, 0) == [0, 1] and layers_of(layer, 1) == [2, 3]  # 1 of 2 where 3 of 8 are expected
     even = np.broadcast_to(np.array([[0, 1]] * 4), (40, 4, 2))
-    assert layers_of(run(even)["layer"], 0) == "spread"
+    assert layers_of(run(even)["layer"], 0) == []
+
+
+def test_all_heads_that_qualify_are_listed():
+    """Those whose maps mostly lie in a cluster, by share; where there are none, those with more than expected."""
+    labels = np.zeros((200, 2, 8), int)
+    labels[:, 0, 1:] = 1  # seven heads have cluster 1 only
+    labels[:20, 0, 1] = 0
+    labels[:60, 1, 0] = 2  # L1·H0 has cluster 2 in 30% of its maps, no other head has it
+    heads, maps = run(labels)["head"], counts.coded(labels)
+    found = heads_of(maps, heads, 1)
+    assert [(one["layer"], one["head"]) for one in found] == [(0, n) for n in (2, 3, 4, 5, 6, 7, 1)]
+    assert [one["share"] for one in found] == [1.0] * 6 + [0.9]
+    assert heads_of(maps, heads, 2) == [{"layer": 1, "head": 0, "share": 0.3}]
 
 
 def test_attention_on_both_sides_is_called_neighbours_and_on_one_side_after_that_side():
@@ -278,9 +295,9 @@ def test_attention_on_both_sides_is_called_neighbours_and_on_one_side_after_that
         sums = {"just_before": 2 * before, "just_after": 2 * after, "around": 2 * before + 2 * after + 0.05}
         return [Evidence(name, mean, mean / 3, 0.8, 0.7, 0.9) for name, mean in (parts | sums).items()]
 
-    assert names({0: window(0.1, 0.12)})[0][0] == "neighbours"
-    assert names({0: window(0.3, 0.02)})[0][0] == "tokens just before"
-    assert names({0: window(0.02, 0.3)})[0][0] == "tokens just after"
+    assert names({0: window(0.1, 0.12)})[0].phrases == ("neighbours",)
+    assert names({0: window(0.3, 0.02)})[0].phrases == ("tokens just before",)
+    assert names({0: window(0.02, 0.3)})[0].phrases == ("tokens just after",)
 
 
 def test_two_names_never_differ_in_the_order_of_phrases_alone():
@@ -289,6 +306,5 @@ def test_two_names_never_differ_in_the_order_of_phrases_alone():
     two = [Evidence(sink, 0.6, 0.2, 0.9, 0.8, 1), Evidence(far, 0.4, 0.3, 0.5, 0.4, 0.6)]
     third = [Evidence(sink, 0.6, 0.2, 0.9, 0.8, 1), Evidence(far, 0.3, 0.3, 0, -0.1, 0.1)]
     fourth = [Evidence(sink, 0.1, 0.2, 0, -0.1, 0.1), Evidence(far, 0.4, 0.3, 0.95, 0.9, 1)]
-    found = [name for name, _ in names({0: one, 1: two, 2: third, 3: fourth}).values()]
-    without_order = {frozenset(name.split(", ")) for name in found}
-    assert len(without_order) == 4, found
+    found = names({0: one, 1: two, 2: third, 3: fourth}).values()
+    assert len({(frozenset(name.phrases), name.ordinal) for name in found}) == 4, found

@@ -10,8 +10,8 @@ from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, OptionError, StoreError
 from headatlas.stages.project import trust_of_placed, trust_per_point
 from headatlas.stages.project.methods.tsne import Tsne
-from headatlas.stages.project.reduction import reduction
-from headatlas.stages.project.sample import draw
+from headatlas.stages.project.reduction import fit_space
+from headatlas.stages.project.sample import sample_maps
 from support.atlases import place, unfinish
 from support.planted import drawn, planted
 
@@ -65,22 +65,24 @@ def test_trust_of_a_placed_point_is_that_of_a_sample_with_it_inside():
         assert placed[n] == pytest.approx(inside, abs=1e-6)
 
 
-def test_the_sample_has_as_many_maps_of_every_head_and_depends_on_the_seed_alone():
+def test_the_sample_has_as_many_maps_of_every_head_and_depends_on_the_seed_alone(atlas):
     heads = np.array([[True, True, True], [True, True, False]])
-    numbers = draw(50, heads, 52, seed=3)
+    numbers, features = sample_maps(atlas, "planted", 52, seed=3)
     counts = np.bincount(numbers % 6, minlength=6)
     assert counts[5] == 0 and set(counts[:5]) == {10, 11} and counts.sum() == 52
-    assert (numbers == draw(50, heads, 52, seed=3)).all() and (np.diff(numbers) > 0).all()
-    assert not (numbers == draw(50, heads, 52, seed=4)).all()
-    assert (draw(50, heads, 10**9, seed=0) == np.flatnonzero(np.tile(heads.ravel(), 50))).all()
+    assert (features == atlas.read("features").reshape(240, -1)[numbers]).all()
+    again, other = (sample_maps(atlas, "planted", 52, seed=seed)[0] for seed in (3, 4))
+    assert (numbers == again).all() and (np.diff(numbers) > 0).all() and not (numbers == other).all()
+    whole = sample_maps(atlas, "planted", 10**9, seed=0)[0]
+    assert (whole == np.flatnonzero(np.tile(heads.ravel(), 40))).all()
 
 
 def test_components_are_those_of_scikit_learn():
-    values = points(80, 10) * np.arange(1, 11)
-    reduce, own = reduction(values, 3), PCA(3, svd_solver="full").fit(values)
-    assert np.abs(reduce(values)) == pytest.approx(np.abs(own.transform(values)), abs=1e-3)
-    assert reduce.shares == pytest.approx(own.explained_variance_ratio_)
-    wide = reduction(points(12, 300))  # more features than maps
+    values = points(80, 60) * np.arange(1, 61)
+    space, own = fit_space(values), PCA(50, svd_solver="full").fit(values)
+    assert np.abs(space.apply(values)) == pytest.approx(np.abs(own.transform(values)), abs=1e-3)
+    assert space.shares == pytest.approx(own.explained_variance_ratio_)
+    wide = fit_space(points(12, 300))  # more features than maps
     assert wide.axes.shape == (300, 12)
 
 

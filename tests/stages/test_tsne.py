@@ -1,4 +1,4 @@
-"""Head t-SNE on real maps: what P promises, what is said of odd maps, chains, axes, experiments, commands."""
+"""Head t-SNE on real maps: what P promises, notes on odd maps, layouts, chains, axes, commands."""
 
 import json
 import re
@@ -9,19 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_cli_stages import call, done
 
-import headatlas as ha
 from headatlas import data, models, tsne
 from headatlas.errors import DataError, OptionError
 from headatlas.numeric.quantiles import axis
-from headatlas.plot import tsne as drawing
-from headatlas.stages.tsne import experiments
 from headatlas.stages.tsne.activity import chains, head_activity
 from headatlas.stages.tsne.affinity import Empty, affinity, to_words
 from headatlas.stages.tsne.align import align, rotation
-from headatlas.stages.tsne.heads import choose
+from headatlas.stages.tsne.choice import choose, spell
 from headatlas.stages.tsne.reading import read
+from support.commands import call, done
 
 CAT = "The cat sat on the mat, and the dog lay on the floor; neither of them slept."
 
@@ -175,6 +172,8 @@ def test_heads_are_named_in_many_ways(model):
     assert choose(model, "L1") == [(1, head) for head in range(12)]
     assert choose(model, [(5, 0), "L0.H1"]) == [(0, 1), (5, 0)]
     assert len(choose(model, "all")) == 72
+    for heads in ("all", "L1 L3·H10", "L0·H0 L0·H2"):
+        assert spell(choose(model, heads), model.layers) == heads
     for wrong in ("L9", "L0H12", (0, 12), "H3", []):
         with pytest.raises(OptionError):
             choose(model, wrong)
@@ -183,17 +182,6 @@ def test_heads_are_named_in_many_ways(model):
 def test_words_in_place_of_pieces(model):
     found = tsne.heads(model, "Antidisestablishmentarianism matters.", heads="L0H0", restarts=1, unit="word")
     assert found.points[0].text == ["[CLS]", "antidisestablishmentarianism", "matters", ".", "[SEP]"]
-
-
-def test_an_atlas_gives_its_own_texts_and_model(tmp_path, model):
-    texts = [CAT, "Who rang the bell of the church so early?"]
-    atlas = ha.collect.maps(model, texts, tmp_path / "a.atlas")
-    found = tsne.heads(atlas, 1, heads="L0H2", restarts=2)
-    assert np.array_equal(found.layout(0, 2), tsne.heads(model, texts[1], heads="L0H2", restarts=2).layout(0, 2))
-    with pytest.raises(OptionError, match="0 to 1"):
-        tsne.heads(atlas, 2)
-    with pytest.raises(OptionError, match="only an atlas"):
-        tsne.heads(model, 2)
 
 
 def test_layouts_are_turned_alike_and_keep_their_distances():
@@ -291,45 +279,6 @@ def test_as_many_quantiles_as_values_are_the_distribution_function_and_two_a_pla
             axis(wrong)
 
 
-# experiments
-
-
-def test_experiments_go_on_where_they_stopped(tmp_path, model):
-    texts = [CAT, "Who rang the bell of the church so early in the morning, and why did nobody hear it?"]
-    options = {"runs": 4, "heads": "L0H2,L1H3"}
-    table = tsne.compare(model, texts, tmp_path, **options)
-    assert table.num_rows == 2 * 4 * (2 + 2)
-    second = tmp_path / "compare" / "block-000001.parquet"
-    first = (tmp_path / "compare" / "block-000000.parquet").stat().st_mtime_ns
-    second.write_bytes(b"half")
-    assert tsne.compare(model, texts, tmp_path, **options).equals(table)
-    assert (tmp_path / "compare" / "block-000000.parquet").stat().st_mtime_ns == first
-    assert pq.read_table(second).num_rows == 16
-    with pytest.raises(OptionError, match="runs is 4 there and 5 here"):
-        tsne.compare(model, texts, tmp_path, **options | {"runs": 5})
-    rows = tsne.compared(table).to_pylist()
-    assert [(row["layer"], row["kind"]) for row in rows] == [(0, "head"), (0, "standard"), (1, "head"), (1, "standard")]
-    kl = [one["kl"] for one in table.to_pylist() if one["layer"] == 1 and one["head"] == 3]
-    assert rows[2]["kl_median"] == pytest.approx(np.median(kl))
-    assert drawing.compare(table).axes
-
-
-def test_disturbance_replaces_a_share_of_the_tokens_by_others_of_the_text(tmp_path, model, long):
-    other = experiments.disturbed(long, 0.05, (0, 1))
-    ids, before = other.encoded.source.ids, long.encoded.source.ids
-    own = ~long.encoded.source.special
-    assert 0 < (ids != before).sum() <= round(0.05 * own.sum())
-    assert set(ids) <= set(before) and (ids[~own] == before[~own]).all()
-    assert not np.array_equal(long.maps[0], other.maps[0])
-    table = tsne.robustness(model, [CAT], tmp_path, repeats=3, heads="L0H2")
-    assert table.num_rows == 2 * (3 * 8 + 3 * 8)
-    row = tsne.robust(table).to_pylist()[0]
-    part = [one["kl"] for one in table.to_pylist() if one["disturbed"] and one["head"] == 2]
-    assert row["mean_with"] == pytest.approx(np.mean(part)) and row["deviation_with"] == pytest.approx(np.std(part))
-    assert json.loads((tmp_path / "robustness.json").read_text())["repeats"] == 3
-    assert drawing.robustness(table).axes
-
-
 # command line and figures
 
 
@@ -363,11 +312,9 @@ def test_commands_print_draw_and_write(tmp_path, monkeypatch):
         (("words", "packaged", "none.txt"), "none.txt"),
         (("activity", "packaged", "a b", "--by", "size"), "choose activity or chain"),
         (("activity", "packaged", "a b", "--strength", "2"), "at most 1"),
-        (("compare", "packaged", "sample", "-o", "x", "--optimiser", "magic"), "kernel or opentsne"),
-        (("robustness", "packaged", "sample", "--limit", "1", "-o", "x", "--share", "2"), "between 0 and 1"),
     ],
 )
 def test_mistakes_give_one_line(tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
-    code, _, said = call("tsne", *arguments)
-    assert code == 1 and words in " ".join(said.split())
+    code, _, err = call("tsne", *arguments)
+    assert code == 1 and words in " ".join(err.split())

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from headatlas import data
 from headatlas.stages.tsne import kernel
-from headatlas.stages.tsne.experiments import active_heads
 from headatlas.stages.tsne.heads import head_affinity
 from headatlas.stages.tsne.lanes import WIDTH
 from headatlas.stages.tsne.reading import read
+from headatlas.stages.tsne.runs import active_heads
 
 
 def probabilities(n, seed=0, sharp=0.1):

@@ -80,7 +80,7 @@ def plant_features(atlas, name, features, block):
     with engine.result(atlas, "features", name, {"encoder": name}) as result:
         result.create_array("features", sizes, block)
         result.write_blocks("features", 0, features.astype(np.float16))
-        result.finish({"width": features.shape[-1], "line": f"{features.shape[-1]} numbers per map"})
+        result.finish({"width": features.shape[-1]})
 
 
 def _map(kind):

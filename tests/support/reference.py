@@ -4,6 +4,7 @@
 """
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -164,6 +165,27 @@ def _induction(known):
     return known.mass(lambda i, j: j > 0 and ids[j - 1] == ids[i] and (j <= i if known.causal else j != i))
 
 
+def _same_sentence(known):
+    numbers = _sentences(known.keys)
+    return known.mass(lambda i, j: numbers[i] is not None and numbers[i] == numbers[j])
+
+
+def _sentences(tokens):
+    """Sentences by a regular expression over the kinds of the tokens of a segment: words, ends and closers."""
+    numbers = [None] * len(tokens)
+    for segment in {*tokens.segment.tolist()}:
+        places = [i for i in range(len(tokens)) if tokens.segment[i] == segment and not tokens.special[i]]
+        kinds = ""
+        for i in places:
+            piece = tokens.text[i].strip().removeprefix("##")
+            closes = re.fullmatch(r"""[.!?"'”’»)\]}]*""", piece)
+            kinds += "w" if not closes else "e" if re.search("[.!?]", piece) else "c"
+        stops = [match.end() for match in re.finditer("[wc]*e[ec]*|[wc]+", kinds)]
+        for at, i in enumerate(places):
+            numbers[i] = (segment, sum(at >= stop for stop in stops))
+    return numbers
+
+
 def _distance(measure):
     """The mean of `measure` of the distance between relative positions."""
 
@@ -213,6 +235,7 @@ TEXT = {
     "rest_to_sep": _to_separators(False),
     "same_token": _same_token,
     "induction": _square(_induction),
+    "same_sentence": _square(_same_sentence),
     "distance": _in_tokens(_distance(abs)),
     "signed_distance": _in_tokens(_distance(float)),
     "distance_share": _distance(abs),

@@ -88,15 +88,17 @@ def test_generated_files_need_fastapi_and_nothing_else_of_ours(tmp_path):
     blocked = f"import sys\nfor name in {FOREIGN!r}: sys.modules[name] = None\n"
     write = "from pathlib import Path\nfrom headatlas.web.api import typescript\ntypescript.generate(Path())\n"
     code = blocked + write
-    code += "print(sorted(n for n in sys.modules if n.startswith('headatlas.') and 'web' not in n))"
+    code += "print(sorted({n.split('.')[1] for n in sys.modules if n.startswith('headatlas.') and 'web' not in n}))"
     done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "['headatlas.statistics']"
+    assert done.stdout.strip() == "['statistics', 'wording']"
     schema = json.loads((tmp_path / "openapi.json").read_text())
     assert "/api/atlas.json" in schema["paths"] and "AtlasCard" in schema["components"]["schemas"]
     assert "HTTPValidationError" not in schema["components"]["schemas"]
     written = [tmp_path / "openapi.json", *sorted((tmp_path / "src" / "generated").iterdir())]
-    assert {file.name for file in written} == {"openapi.json", "paths.ts", "encoding.ts", "statistics.ts"}
+    generated = {"paths.ts", "encoding.ts", "statistics.ts", "thresholds.ts"}
+    assert {file.name for file in written} == {"openapi.json", *generated}
+    assert "export const STABLE = 0.85;" in (tmp_path / "src" / "generated" / "thresholds.ts").read_text()
     assert "export const MISSING = 65534;" in (tmp_path / "src" / "generated" / "encoding.ts").read_text()
     before = [file.stat().st_mtime_ns for file in written]
     assert python("-c", write, cwd=tmp_path).returncode == 0

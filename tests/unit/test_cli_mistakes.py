@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
-from test_cli_stages import bits, call, done, notes
 
 import headatlas as ha
 from headatlas.atlas import schema
 from headatlas.stages.features import network
 from support.atlases import writer
+from support.commands import bits, call, done, notes
 from support.planted import drawn, planted
 
 PREFERENCE = np.random.default_rng(0).random((3, 4, 5)) ** 6

@@ -4,13 +4,13 @@ import inspect
 
 import pytest
 import typer
-from test_cli_stages import done
 
 import headatlas as ha
 from headatlas import pipeline
 from headatlas.cli import app
 from headatlas.stages import collect, correlate, features, tsne
 from headatlas.stages.features.train import train
+from support.commands import done
 from support.planted import drawn, planted
 
 STAGES = {"cluster": ha.cluster.METHODS, "project": ha.project.METHODS}
@@ -61,7 +61,7 @@ def test_run_writes_the_recipe_of_the_command_and_of_the_function(tmp_path):
 
 # --- flags of commands that are written by hand
 
-SOURCE = {"model", "data", "output", "text_column", "pair_column", "limit", "path", "atlases", "text", "file"}
+SOURCE = {"model", "data", "output", "text_column", "pair_column", "limit", "path", "atlases", "source", "text", "file"}
 FIGURE = {"figure", "dark", "quantile", "layer", "by"}
 OTHER_NAMES = {"column": "columns", "method": "methods", "words": "unit"}
 
@@ -72,12 +72,12 @@ COMMANDS = {
     "encoder train": (train, {"batch", "width", "threads"}),
     "correlate": (correlate.clusters, {"exemplars"}),
     "run": (pipeline.run, {"permutations"}),
-    "tsne heads": (tsne.heads, {"iterations"}),
-    "tsne hidden": (tsne.hidden, {"layers", "restarts", "optimiser"}),
-    "tsne words": (tsne.words, {"layers", "pool", "restarts", "optimiser"}),
+    "tsne heads": (tsne.heads, {"iterations", "name"}),
+    "tsne hidden": (tsne.hidden, {"layers", "restarts", "optimizer", "name"}),
+    "tsne words": (tsne.words, {"layers", "pool", "restarts", "optimizer"}),
     "tsne activity": (tsne.activity, set()),
-    "tsne compare": (tsne.compare, set()),
-    "tsne robustness": (tsne.robustness, set()),
+    "tsne compare": (tsne.compare, {"name"}),
+    "tsne robustness": (tsne.robustness, {"name"}),
 }
 # a flag that is not given leaves these to the function, or a switch stands for a word
 LEFT = {("encoder train", "steps"), ("run", "methods"), ("tsne heads", "unit")}

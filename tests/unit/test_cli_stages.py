@@ -1,8 +1,6 @@
 """The command line from maps to figures: the whole chain, every result side by side, and a stop in the middle."""
 
-import contextlib
 import csv
-import hashlib
 import io
 import json
 import re
@@ -22,36 +20,10 @@ import headatlas as ha
 from headatlas.cli import app
 from headatlas.cli.base import ORDER
 from support.children import listening
+from support.commands import BAR, bits, call, done, notes
 from support.planted import drawn, planted
 
 CHAIN = ("run", "packaged", "sample", "--limit", "16")
-BAR = re.compile(r"\d+/(\d+|\?) .*/s")
-
-
-def call(*arguments):
-    """Exit status, stdout and stderr of a command."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        app([str(argument) for argument in arguments])
-    return end.value.code or 0, out.getvalue(), err.getvalue()
-
-
-def done(*arguments):
-    """The stdout of a command that ends well."""
-    code, out, err = call(*arguments)
-    assert code == 0, err
-    return out
-
-
-def notes(err):
-    """Lines of stderr that are no progress bars."""
-    return [line for line in err.splitlines() if line.strip() and not BAR.search(line)]
-
-
-def bits(folder):
-    """Every file of an atlas by its digest."""
-    files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +44,7 @@ def test_run_prints_the_summary_and_nothing_else_on_stdout(chain):
     path, code, out, err = chain
     assert code == 0
     assert re.match(r"kmeans: \d+ clusters of 1,152 maps, 72 heads on 16 examples\n", out)
-    assert "lives in" in out and "evidence" in out and "All together" in out
+    assert "where " in out and "evidence" in out and "All together" in out
     assert out.rstrip().endswith(f"Next: headatlas serve {path} · headatlas table {path} clusters")
     assert not BAR.search(out)
     assert all(stage in err for stage in ("collecting", "encoding maps", "trying stability", "labeling", "correlate"))
@@ -115,7 +87,7 @@ def test_tables_of_a_result_as_text_and_csv(chain):
 def test_info_tells_of_every_stage(chain):
     path = chain[0]
     text = done("info", path)
-    assert text.count("✓ complete") == 5 and "pca, trustworthiness" in text
+    assert text.count("✓ complete") == 5 and "PCA, trustworthiness" in text
     assert re.search(r"kmeans +\d+ clusters, stability [\d.]+ +\(of attention-ssl\)", text)
     facts = json.loads(done("info", path, "--json"))
     assert facts["arrays"]["labels"] == {"shape": [16, 6, 12], "dtype": "int32"}
@@ -156,7 +128,7 @@ def test_clusterings_of_maps_and_heads_and_a_sweep(atlas):
 
 
 def test_every_figure_in_light_and_dark(atlas):
-    assert re.search(r"pca +pca, trustworthiness [\d.]+", done("project", atlas))
+    assert re.search(r"pca +PCA, trustworthiness [\d.]+", done("project", atlas))
     for number, kind in enumerate(("heads", "clusters", "layers", "projection", "quality")):
         endings = ("png", "svg") if number % 2 else ("svg", "png")
         for dark, ending in enumerate(endings):

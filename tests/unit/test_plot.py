@@ -12,13 +12,12 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from headatlas import cluster, correlate, plot, project
+from headatlas import cluster, correlate, plot, project, wording
 from headatlas.atlas import engine, summaries
 from headatlas.atlas.store import Atlas
 from headatlas.cli import plot as plot_command
 from headatlas.errors import HeadatlasError, OptionError, StoreError
-from headatlas.plot import grid, style
-from headatlas.stages.correlate.heads import ONE_JOB
+from headatlas.plot import style
 from support.atlases import writer
 from support.planted import STATS, drawn, planted
 
@@ -92,8 +91,7 @@ def test_heads_are_coloured_by_the_cluster_most_of_their_maps_are_in(atlas, figu
         assert shade == plot.CATEGORIES[main].lower()
     shares = [np.bincount(labels[:, layer, head]).max() / EXAMPLES for layer, head in found]
     single = sum(share >= 0.75 for share in shares)
-    assert f"{single} of {len(found)} heads have one job: at least 75 % of" in words(figure("heads"))
-    assert grid.ONE_JOB == ONE_JOB  # what the table means by it
+    assert f"{single} of {len(found)} heads have one job: at least 75% of" in words(figure("heads"))
 
 
 def test_heads_are_coloured_by_a_statistic(atlas):
@@ -128,11 +126,12 @@ def test_the_gallery_shows_mean_and_exemplars_of_every_cluster(atlas):
     for row in exemplars:
         assert f"L{row['layer']}·H{row['head']}" in text and f"example {row['example']}" in text
     for row in atlas.table("clusters").to_pylist():
-        assert row["name"] in text and f"{row['maps']:,} maps" in text
+        assert row["name"] in text and f"{row['maps']:,} maps ({100 * row['share']:.0f}%), stable (" in text
+        assert wording.head_list(row["heads"][:1]) in text and wording.layers(row["layers"]) in text
     assert "5 patterns" in text and "square root" in text
     few = plot.clusters(atlas, most=3, exemplars=0)
     left = sum(row["share"] for row in atlas.table("clusters").to_pylist()[3:])
-    assert f"2 smaller clusters ({100 * left:.0f} % of all maps) are not shown" in words(few) and len(images(few)) == 3
+    assert f"2 smaller clusters ({100 * left:.0f}% of all maps) are not shown" in words(few) and len(images(few)) == 3
 
 
 def test_the_gallery_counts_noise_and_says_it_is_left_out(atlas, monkeypatch):
@@ -141,23 +140,24 @@ def test_the_gallery_counts_noise_and_says_it_is_left_out(atlas, monkeypatch):
     monkeypatch.setattr(summaries, "correlated", lambda *_: (of, [*found[:-1], noise]))
     text, total = words(plot.clusters(atlas, exemplars=0)), sum(one.maps for one in found)
     assert f"{total - noise.maps} of {total} maps fall into 4 patterns" in text
-    assert f"{noise.maps} maps ({100 * noise.share:.0f} %) belong to no cluster: noise" in text
+    assert f"{wording.noise_line(noise.maps, noise.share)}." in text
 
 
 def test_the_title_names_the_fewest_layers_with_half_of_the_largest_cluster(atlas, figure):
     dice = np.random.default_rng(0)
     for own in dice.integers(0, 20, (50, 12)) ** 2:
-        said = summaries.place(own)
+        found = summaries.place(own)
         runs = [own[a : a + n].sum() for n in range(1, 5) for a in range(13 - n)]
-        if said.startswith("spread"):
+        assert found["present"] == np.count_nonzero(own) and found["total"] == 12
+        if not found["layers"]:
             assert 2 * max(runs) < own.sum()
             continue
-        first, _, last = said.rpartition(" ")[2].partition("–")
-        inside = own[int(first) : int(last or first) + 1].sum()
-        assert 2 * inside >= own.sum() and said.startswith(f"{100 * inside / own.sum():.0f} % of it")
-    assert summaries.place(np.ones(6, int)) == "spread over all 6 layers"
+        inside = own[found["layers"]].sum()
+        assert 2 * inside >= own.sum() and found["share"] == pytest.approx(inside / own.sum())
+    assert wording.place(summaries.place(np.ones(6, int))) == "spread over all 6 layers"
     largest = np.bincount(atlas.read("labels").clip(0).ravel()).argmax()
-    assert summaries.place(summaries.counts(atlas, "kmeans", [int(largest)])[0][0]) in words(figure("clusters"))
+    where = summaries.place(summaries.counts(atlas, "kmeans", [int(largest)])[0][0])
+    assert wording.place(where) in words(figure("clusters"))
 
 
 def test_many_clusters_are_gathered_in_one_line(atlas, monkeypatch):

@@ -72,8 +72,8 @@ def test_combined_statistics_are_sums_and_differences_of_collected_ones():
 
 @pytest.mark.parametrize("entry", [*STATISTICS, *map(special, SINKS)], ids=lambda entry: entry.name)
 def test_a_declaration_is_complete(entry):
-    assert all([entry.name, entry.label, entry.definition, entry.unit, entry.group, entry.modalities])
-    assert "|" not in entry.definition + entry.label + entry.unit  # they stand in tables
+    assert all([entry.name, entry.label, entry.definition, entry.short, entry.unit, entry.group, entry.modalities])
+    assert "|" not in entry.definition + entry.label + entry.short + entry.unit_text  # they stand in tables
     for part in COMBINED[entry.name].plus + COMBINED[entry.name].minus if entry.name in COMBINED else ():
         assert part in DECLARED and part not in COMBINED
     for naming in filter(None, (entry.high, entry.low)):
@@ -126,7 +126,7 @@ def test_the_table_of_statistics_in_the_docs():
         name, label = (text.format(token="TOKEN") for text in (entry.name, entry.label))
         models = ", ".join(entry.modalities) + (" (not cross attention)" if entry.square_only else "")
         stored = "; not stored, computed by `correlate`" if entry.name in COMBINED else ""
-        lines.append(f"| `{name}` | {label} | {entry.definition}{stored} | {entry.unit} | {models} |")
+        lines.append(f"| `{name}` | {label} | {entry.definition}{stored} | {entry.unit_text} | {models} |")
     assert_table(ROOT / "docs" / "collect.md", "statistics", lines)
 
 

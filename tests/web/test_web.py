@@ -11,6 +11,7 @@ import pytest
 import headatlas as ha
 from headatlas import cluster
 from headatlas.atlas import schema
+from headatlas.statistics import statistic
 from headatlas.web.api.endpoints import ENDPOINTS
 from headatlas.web.api.payloads.atlas import AtlasCard
 from support import served
@@ -49,7 +50,7 @@ def test_the_card_says_what_is_there(card, atlas):
     assert "--model FOLDER" in card["live_note"]
     listed = [name for name, stage in schema.STAGES.items() if stage.listed]
     assert [one["stage"] for one in card["stages"]] == listed
-    assert all(one["done"] for one in card["stages"])
+    assert [one["stage"] for one in card["stages"] if not one["done"]] == ["tsne"]
     assert [one["name"] for one in card["clusterings"]] == ["loose.one", "heads", "kmeans"]
     kmeans = card["clusterings"][2]
     assert (kmeans["clusters"], kmeans["correlated"], kmeans["noise"]) == (5, True, 0)
@@ -142,9 +143,13 @@ def test_clusters_are_the_tables(client, atlas):
     found = client.get("/api/clusterings/kmeans/clusters.json").json()
     rows = atlas.table("clusters", "kmeans").to_pylist()
     for one, row in zip(found["clusters"], rows, strict=True):
-        for field in ("cluster", "name", "evidence", "maps", "layers", "heads", "n_heads", "examples", "association"):
+        for field in (
+            "cluster", "name", "phrases", "ordinal", "maps", "layers", "heads", "mostly", "examples", "named",
+            "statistics", "association",
+        ):  # fmt: skip
             assert one[field] == row[field], field
         assert one["share"] == pytest.approx(row["share"])
+        assert one["reasons"] == [why | {"plain": statistic(why["statistic"]).label} for why in row["reasons"]]
     exemplars = atlas.table("exemplars", "kmeans").to_pylist()
     for one in found["clusters"]:
         for kind in ("typical", "unlike"):
@@ -162,13 +167,18 @@ def test_clusters_are_the_tables(client, atlas):
     for place, shown in zip(found["exemplars"], maps, strict=True):
         assert np.abs(shown - pooled[place["example"], place["layer"], place["head"]]).max() < HALF
     assert found["sentence"].startswith(f"{EXAMPLES * (LAYERS * HEADS - 1):,} maps fall into 5 patterns")
-    said = ha.correlate.summary(atlas, "kmeans")
-    assert [line.partition(":")[0] for line in found["summary"]] == [
-        "head", "layer", "example", *[one["factor"] for one in found["associations"][3:]], "jobs", "same layer",
-        "adjacent layers",
-    ]  # fmt: skip
-    assert all(line.partition(": ")[2][:20] in said for line in found["summary"])
-    assert found["command"] is None and len(found["locality"]) == 2 and found["quality"][0]["low"] is None
+    assert found["sentence"].endswith(".")
+    associations = atlas.table("associations", "kmeans").to_pylist()
+    assert [one["factor"] for one in found["associations"]][:3] == ["head", "layer", "example"]
+    for one, row in zip(found["associations"], associations, strict=True):
+        assert one == {field: row[field] for field in one}
+    one_job = atlas.table("profiles", "kmeans")["one_job"].to_pylist()
+    assert found["jobs"] == {"heads": len(one_job), "one_job": sum(one_job)}
+    assert found["thresholds"] == {"one_job": 0.75, "mostly": 0.5, "significant": 0.05}
+    assert [one["neighbors"] for one in found["locality"]] == ["same layer", "adjacent layers"]
+    pairs = {one["measure"]: one["pairs"] for one in found["quality"]}
+    assert pairs == dict.fromkeys(pairs) | {"stability": 5}
+    assert found["command"] is None and found["quality"][0]["low"] is None
 
 
 def test_clusters_that_are_not_correlated_have_numbers_and_a_command(client, atlas):
@@ -176,8 +186,10 @@ def test_clusters_that_are_not_correlated_have_numbers_and_a_command(client, atl
     labels = atlas.read("labels", of="loose.one")
     assert found["clusters"][-1]["cluster"] == -1 and found["clusters"][-1]["name"] == "noise"
     for one in found["clusters"]:
-        assert one["maps"] == (labels == one["cluster"]).sum()
-    assert found["command"].endswith("full.atlas --of loose.one") and found["summary"] == []
+        assert one["maps"] == (labels == one["cluster"]).sum() and one["phrases"] is None and one["layers"] is None
+        assert one["heads"] == one["reasons"] == [] and one["name"] in ("noise", f"cluster {one['cluster']}")
+    assert found["thresholds"]["one_job"] == 0.75
+    assert found["command"].endswith("full.atlas --of loose.one") and found["jobs"] is None
     assert found["exemplars"] == []
     means = attention(client.get("/api/clusterings/loose.one/means.bin"))
     assert len(means) == 64 * len(found["clusters"])
@@ -209,7 +221,8 @@ def test_profiles_are_the_tables(client, atlas):
     rows, related = atlas.table("profiles", "kmeans").to_pylist(), atlas.table("related", "kmeans").to_pylist()
     for one, row in zip(found["heads"], rows, strict=True):
         assert (one["layer"], one["head"], one["main_cluster"]) == (row["layer"], row["head"], row["main_cluster"])
-        assert one["shares"] == [row[f"share:{cluster}"] for cluster in found["clusters"]]
+        assert [part["cluster"] for part in row["shares"]] == found["clusters"]
+        assert one["shares"] == [part["share"] for part in row["shares"]] and one["one_job"] == row["one_job"]
         own = [r for r in related if (r["layer"], r["head"]) == (one["layer"], one["head"])]
         own = sorted(own, key=lambda r: r["rank"])
         assert [(r["layer"], r["head"]) for r in one["related"]] == [(r["other_layer"], r["other_head"]) for r in own]
@@ -265,7 +278,7 @@ def test_a_missing_stage_tells_its_command(path, stage):
     client = served.client(served.bare())
     card = client.get("/api/atlas.json").json()
     assert not card["clusterings"] and not card["projections"]
-    assert [one["done"] for one in card["stages"]] == [True, True, False, False, False]
+    assert [one["done"] for one in card["stages"]] == [True, True, False, False, False, False]
     assert error(client.get(f"/api/{path}"), 404)["next"] == f"headatlas {stage} {served.bare().files.url}"
 
 

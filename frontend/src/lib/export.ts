@@ -191,13 +191,13 @@ export async function savePng(element: Element, name: string, legend?: LegendEnt
 
 export interface Table {
   columns: string[];
-  rows: (string | number | null | undefined)[][];
+  rows: unknown[][]; // text and numbers; lists and objects are written as JSON
 }
 
 /** A table as comma-separated values. */
 export function asCsv({ columns, rows }: Table): string {
-  const cell = (value: string | number | null | undefined) => {
-    const text = value === null || value === undefined ? "" : String(value);
+  const cell = (value: unknown) => {
+    const text = typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [columns, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";

@@ -3,33 +3,6 @@ import { asCsv } from "./export";
 import { CATEGORIES, categoryColor, categoryMark, ramp, textColorOn, scaleColor } from "./palette";
 import { matches } from "./search";
 import { commandsFor } from "./stages";
-import { amount, interval, joinList, plural, percent, pValue } from "./format";
-
-test("percentages are 0 and 100 only if they are exact", () => {
-  expect(percent(0.9996)).toContain(">");
-  expect(percent(0.0002)).toContain("<");
-  expect(percent(1).replace(/\s/g, "")).toBe("100%");
-  expect(percent(0)).toMatch(/^0/);
-  expect(percent(null)).toBe("–");
-});
-
-test("numbers have few digits", () => {
-  expect([0.934, -39.87, 0.0031, 1234.5, 0, 3.14159].map(amount)).toEqual([
-    "0.93",
-    "−40",
-    "0.003",
-    "1,235",
-    "0",
-    "3.1",
-  ]);
-  expect(amount(0.00007)).toContain("<");
-  expect(interval(0.5, 0.4, 0.6)).toBe("0.50 [0.40, 0.60]");
-  expect(interval(0.5, null, null)).toBe("0.50");
-  expect(pValue(1e-9)).toContain("0.001");
-  expect(plural(1, "map")).toBe("1 map");
-  expect(plural(1204, "map")).toBe("1,204 maps");
-  expect(joinList(["a", "b", "c"])).toBe("a, b and c");
-});
 
 test("tables are written as CSV with quoting", () => {
   const csv = asCsv({
@@ -38,9 +11,10 @@ test("tables are written as CSV with quoting", () => {
       ["a", 'he said "no", twice'],
       [1, null],
       ["line\nbreak", 2.5],
+      [[0, 1], [{ layer: 0 }]],
     ],
   });
-  expect(csv).toBe('id,text\r\na,"he said ""no"", twice"\r\n1,\r\n"line\nbreak",2.5\r\n');
+  expect(csv).toBe('id,text\r\na,"he said ""no"", twice"\r\n1,\r\n"line\nbreak",2.5\r\n"[0,1]","[{""layer"":0}]"\r\n');
 });
 
 test("examples are found by id first, then by text, each once", () => {

@@ -11,11 +11,12 @@ export function statistic(name: string): Statistic | undefined {
 
 function special(token: string): Statistic {
   const fill = (template: string) => template.replaceAll("{token}", () => token);
-  const { name, label, group, high } = SPECIAL;
+  const { name, label, short, group, high } = SPECIAL;
   return {
     ...SPECIAL,
     name: fill(name),
     label: fill(label),
+    short: fill(short),
     group: fill(group),
     parts: [fill(name)],
     high: { ...high, phrase: fill(high.phrase), target: fill(high.target) },

@@ -2,7 +2,7 @@
 // addresses, the keyboard help and the tour read this list.
 import type { Component } from "svelte";
 import type { AtlasCard } from "../lib/api";
-import { plural } from "../lib/format";
+import { plural } from "../lib/wording";
 
 /** A line of the keyboard help. */
 export interface Key {

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from headatlas.atlas import schema
 from headatlas.atlas.store import source_of
 from headatlas.atlas.writer import MANIFESTS
-from headatlas.progress import many
+from headatlas.wording import many, result_line
 
 if TYPE_CHECKING:
     from headatlas.atlas.store import Atlas
@@ -58,7 +58,7 @@ def _results(atlas: Atlas, stage: str) -> list[str]:
     for name, result in atlas.results(stage).items():
         source = source_of(result, stage)
         lines.append(
-            f"              {name:12} {result['facts'].get('line', '')}" + (f"  (of {source})" if source else "")
+            f"              {name:12} {result_line(stage, result['facts'])}" + (f"  (of {source})" if source else "")
         )
     for entry in atlas.entries(stage):
         if not entry["done"]:

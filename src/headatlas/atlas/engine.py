@@ -167,6 +167,7 @@ def run_blocks(
     ranges: Sequence[range],
     title: str,
     *,
+    unit: str = "examples",
     facts: Mapping[str, Any] | None = None,
     threads: int | None = None,
     workers: int = 0,
@@ -174,7 +175,7 @@ def run_blocks(
 ) -> None:
     """Run a function over the numbers of all blocks that are pending, with a progress bar.
 
-    The function writes its block and its manifest, and gives the number of examples done. `facts` are those that a
+    The function writes its block and its manifest, and gives the number of units done. `facts` are those that a
     finished block must have in its manifest. `threads` limits the threads of this process, where neither `workers` nor
     a `scheduler` is given.
     """
@@ -183,7 +184,7 @@ def run_blocks(
     if not numbers:
         return
     with (
-        progress.bar(title, sum(len(ranges[number]) for number in numbers), "examples") as advance,
+        progress.bar(title, sum(len(ranges[number]) for number in numbers), unit) as advance,
         closing(parallel.run(work, numbers, threads=threads, workers=workers, scheduler=scheduler)) as counts,
     ):
         for count in counts:

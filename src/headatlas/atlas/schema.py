@@ -187,6 +187,16 @@ STAGES = _declare(
             Table("locality", "whether heads of one layer, or of adjacent ones, are alike"),
         ),
     ),
+    Stage(
+        "tsne",
+        "How does one head see a text?",
+        tables=(
+            Table("layouts", "one row per layer, head and point; head -1: standard t-SNE of the hidden states"),
+            Table("layout_heads", "one row per layer and head: KL of every restart, notes"),
+            Table("layout_runs", "one row per example, layer, head and run: KL"),
+        ),
+        arguments="heads {atlas} 0",
+    ),
 )
 
 ARRAYS = {array.name: array for stage in STAGES.values() for array in stage.arrays}

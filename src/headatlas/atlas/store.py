@@ -236,8 +236,7 @@ class Atlas:
         spec = schema.TABLES[name]
         if not self.has_table(name, of):
             self._check_current(spec.stage, of)
-            what = name if of is None else f"{name} of {of}"
-            raise StoreError(f"{self.files.url} has no table {what} yet. Run `{self.command(spec.stage)}` first")
+            raise StoreError(self._missing_table(spec, of))
         path = spec.path(self.folder(spec.stage, of) or "")
         try:
             with self.files.system.open(self.files.path(path), "rb") as file:
@@ -245,6 +244,15 @@ class Atlas:
         except (pa.ArrowInvalid, OSError) as error:
             self._check_current(spec.stage, of)
             raise self._damaged(path, error, spec.stage) from error
+
+    def _missing_table(self, spec: schema.Table, of: str | None) -> str:
+        """What is missing, and how to get it: not every result of a stage has all its tables."""
+        others = [name for name in self.results(spec.stage) if self.has_table(spec.name, name)]
+        if others:
+            result = f"{spec.stage} {of or self.latest(spec.stage)} of {self.files.url}"
+            return f"{result} has no table {spec.name}. Choose a result that has it: {', '.join(others)}"
+        what = spec.name if of is None else f"{spec.name} of {of}"
+        return f"{self.files.url} has no table {what} yet. Run `{self.command(spec.stage)}` first"
 
     # results that other processes replace
 

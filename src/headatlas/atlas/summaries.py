@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas import wording
 from headatlas.atlas import schema
 from headatlas.atlas.blocks import block_size, read_blocks
 from headatlas.atlas.store import Atlas
-from headatlas.progress import many, percent
+from headatlas.wording import HeadShare, Place
 
 MEANS = 96 << 20  # bytes of pooled maps that mean maps of clusters are taken over, in whole blocks
 PIECES = 1500  # of blocks, at most: each takes its time, however small
@@ -20,77 +21,60 @@ ENOUGH = 30  # maps of a cluster, where it has as many
 
 @dataclass(frozen=True)
 class Cluster:
-    """A row of the table `clusters`."""
+    """A cluster as figures and the page show it; `layers` is None before correlate, empty where it is spread."""
 
     number: int
     name: str
     maps: int
     share: float
     stability: float | None
-    layers: str
-    heads: str
+    layers: list[int] | None = None
+    heads: list[HeadShare] = field(default_factory=list)
 
 
 def correlated(atlas: Atlas, of: str | None) -> tuple[str, list[Cluster]]:
     """The clustering to show and its clusters, the largest first and noise last; says what to run if it is missing."""
     of = atlas.needed("correlate", of)
-    rows = atlas.table("clusters", of).to_pylist()
-    found = [
-        Cluster(
-            row["cluster"], row["name"], row["maps"], row["share"], row.get("stability"),
-            row.get("layers") or "", row.get("heads") or "",
-        )
-        for row in rows
-    ]  # fmt: skip
-    return of, sorted(found, key=lambda one: (one.number < 0, -one.maps, one.number))
+    fields = ("name", "maps", "share", "stability", "layers", "heads")
+    clusters = [
+        Cluster(row["cluster"], **{name: row[name] for name in fields})
+        for row in atlas.table("clusters", of).to_pylist()
+    ]
+    return of, sorted(clusters, key=lambda cluster: (cluster.number < 0, -cluster.maps, cluster.number))
 
 
 def names(atlas: Atlas, clustering: str) -> dict[int, str]:
     """Names of the clusters of a clustering; plain numbers until they are correlated."""
     labels = np.unique(atlas.read("labels", of=clustering))
-    found = {int(number): f"cluster {number}" for number in labels if number >= 0} | {schema.NOISE: "noise"}
+    called = {int(number): wording.cluster_name(int(number), None) for number in labels if number >= 0}
+    called[schema.NOISE] = wording.NOISE
     if clustering in atlas.results("correlate"):
-        found |= {one.number: one.name for one in correlated(atlas, clustering)[1]}
-    return found
+        called |= {cluster.number: cluster.name for cluster in correlated(atlas, clustering)[1]}
+    return called
 
 
 def sentence(atlas: Atlas, of: str, clusters: list[Cluster]) -> str:
-    """What the clusters say, in a sentence."""
-    maps = sum(one.maps for one in clusters)
-    real = [one for one in clusters if one.number >= 0]
-    if not real:
-        return f"All {maps:,} maps are noise: no pattern was found"
-    first, inside = real[0], sum(one.maps for one in real)
-    where = place(counts(atlas, of, [first.number])[0][0])
-    some = f"; the largest, {percent(first.share)} of all, is “{first.name}”, {where}"
-    patterns = f"{len(real)} patterns" if len(real) > 1 else "one pattern"
-    return f"{f'{inside:,} of ' if inside < maps else ''}{maps:,} maps fall into {patterns}{some}"
+    """What the clusters say, in a sentence without its full stop."""
+    sizes = [(cluster.number, cluster.maps, cluster.stability) for cluster in clusters]
+    largest = next((cluster for cluster in clusters if cluster.number >= 0), None)
+    if largest is None:
+        return wording.clusters_sentence(sizes, "", 0, None)
+    where = place(counts(atlas, of, [largest.number])[0][0])
+    return wording.clusters_sentence(sizes, largest.name, largest.share, where)
 
 
-def place(own: NDArray[np.int64]) -> str:
+def place(maps: NDArray[np.int64]) -> Place:
     """Where the maps of a cluster are, from their number in each layer: the fewest layers in a row with half of them.
 
-    >>> place(np.array([5, 0, 60, 55])), place(np.array([3, 0, 3, 3, 3, 3]))
-    ('50 % of it in layer 2', 'spread over 5 of 6 layers')
+    >>> place(np.array([5, 0, 60, 55]))["layers"], place(np.array([3, 0, 3, 3, 3, 3]))["layers"]
+    ([2], [])
     """
-    total, layers = own.sum(), len(own)
-    sums = np.concatenate([[0], np.cumsum(own)])
+    total, layers = maps.sum(), len(maps)
+    sums = np.concatenate([[0], np.cumsum(maps)])
     runs = [(b - a, -int(sums[b] - sums[a]), a) for a in range(layers) for b in range(a + 1, layers + 1)]
     length, inside, first = min(run for run in runs if -2 * run[1] >= total)
-    if 5 * length > 2 * layers:
-        there = np.count_nonzero(own)
-        return f"spread over {'all' if there == layers else f'{there} of'} {many(layers, 'layer')}"
-    last = first + length - 1
-    return f"{percent(-inside / total)} of it in {plural('layer', f'{first}–{last}' if last > first else str(first))}"
-
-
-def plural(word: str, numbers: str) -> str:
-    """One layer, or several.
-
-    >>> plural("layer", "3–5"), plural("layer", "4")
-    ('layers 3–5', 'layer 4')
-    """
-    return f"{word}{'s' * (not numbers.isdigit())} {numbers}"
+    chosen = [] if 5 * length > 2 * layers else list(range(first, first + length))
+    return Place(layers=chosen, share=-inside / int(total), present=int(np.count_nonzero(maps)), total=layers)
 
 
 def by_layer(atlas: Atlas, of: str, clusters: list[int]) -> NDArray[np.float64]:

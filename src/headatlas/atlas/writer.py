@@ -168,6 +168,10 @@ class Writer:
                 raise DamagedChunk(f"{files.url}/{file} {what}")
         return manifest
 
+    def delete_manifest(self, task: str) -> None:
+        """A piece of work no longer counts as done."""
+        self.atlas.files.remove(self._manifest(task))
+
     def manifests(self) -> list[str]:
         """The pieces of work that have a manifest."""
         names = self.atlas.files.names(self.place.folders[0])

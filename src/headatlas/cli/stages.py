@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headatlas import wording
 from headatlas.cli.base import AtlasPath, Name, Of, Scheduler, Seed, Workers, app, check_output, open_atlas
 from headatlas.cli.flags import given, takes
 from headatlas.errors import OptionError
@@ -66,7 +67,7 @@ def train(
     facts = training.train([open_atlas(path) for path in atlases], output, seed=seed, **options)
     typer.echo(f"{output}: {facts['parameters']:,} parameters, trained in {facts['seconds']:,} s")
     for model, score in facts["held_out"].items():
-        known = "too few texts" if score is None else "{:.3f} [{:.3f}, {:.3f}]".format(*score)
+        known = "too few texts" if score is None else wording.interval(*score)
         typer.echo(f"  head retrieval on held-out texts of {model}: {known}")
     typer.echo(f"\nNext: headatlas features {atlases[0]} --encoder {output}")
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headatlas.cli.base import Data, Limit, Seed, TextColumn, app, check_output
+from headatlas.cli.base import AtlasPath, Seed, TextColumn, app, check_output
 from headatlas.errors import OptionError
+
+if TYPE_CHECKING:
+    from headatlas.stages.tsne import Layouts, States
 
 tsne = typer.Typer(help="Head t-SNE: a text as one head sees it.", no_args_is_help=True)
 app.add_typer(tsne, name="tsne")
@@ -17,16 +20,24 @@ app.add_typer(tsne, name="tsne")
 TABLES = (".csv", ".parquet")
 FIGURES = (".png", ".svg", ".pdf")
 
-Source = Annotated[str, typer.Argument(metavar="MODEL", help="A model as `collect` takes it, or an atlas.")]
-Text = Annotated[str, typer.Argument(help="The text; FILE.txt with --file; of an atlas, the number of an example.")]
+Source = Annotated[str, typer.Argument(metavar="ATLAS|MODEL", help="An atlas, or a model as `collect` takes it.")]
+Text = Annotated[
+    str,
+    typer.Argument(
+        metavar="EXAMPLE|TEXT",
+        help="The number of an example of the atlas, whose layouts are stored in it; or a text, or FILE with --file.",
+    ),
+]
 File = Annotated[bool, typer.Option("--file", help="TEXT is the name of a file that holds it.")]
 Special = Annotated[bool, typer.Option("--special/--no-special", help="Keep special tokens such as [CLS].")]
-Perplexity = Annotated[float, typer.Option(help="Of standard t-SNE: about how many neighbours count.")]
+Perplexity = Annotated[float, typer.Option(help="Of standard t-SNE: about how many neighbors count.")]
 Figure = Annotated[str | None, typer.Option("--figure", help="A .png, .svg or .pdf file.")]
-Folder = Annotated[str, typer.Option("-o", "--output", help="Folder for the results; the same again goes on.")]
+Examples = Annotated[
+    str | None, typer.Option(metavar="NUMBERS", help="Numbers of examples with commas; all if not given.")
+]
 Heads = Annotated[str, typer.Option(help="all, a layer (L3), a head (L3·H10 or L3H10), or several with commas.")]
 Dark = Annotated[bool, typer.Option("--dark", help="Light on dark.")]
-Layer = Annotated[int, typer.Option(help="The layer; −1 is the last.")]
+LayerNumber = Annotated[int, typer.Option("--layer", help="The layer; −1 is the last.")]
 Quantile = Annotated[bool, typer.Option("--quantile", help="Quantile-equidistant axes.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", help="Figure, or .csv/.parquet of positions.")]
 
@@ -34,14 +45,14 @@ Output = Annotated[str | None, typer.Option("-o", "--output", help="Figure, or .
 @tsne.command(
     epilog="""[bold]Examples[/bold]
 
-    headatlas tsne heads packaged "The cat sat on the mat, and the dog lay on the floor."
+    headatlas tsne heads sample.atlas 3
 
-    headatlas tsne heads packaged "The cat sat on the mat." --heads L0H2 -o cat.png
+    headatlas tsne heads sample.atlas 3 --heads L0,L1 --no-special -o positions.csv
 
-    headatlas tsne heads sample.atlas 3 --heads L0,L1 --no-special -o positions.csv"""
+    headatlas tsne heads packaged "The cat sat on the mat." --heads L0H2 -o cat.png"""
 )
 def heads(
-    model: Source,
+    source: Source,
     text: Text,
     file: File = False,
     heads: Heads = "all",
@@ -53,54 +64,56 @@ def heads(
     dark: Dark = False,
     seed: Seed = 0,
 ) -> None:
-    """Lay a text out as each head sees it, and print KL by head."""
+    """Lay a text out as each head sees it, and print KL by head. The same command again continues after a stop."""
     if output is not None:
         check_output(output, FIGURES + TABLES)
     from headatlas.stages import tsne as stage
 
-    found = stage.heads(
-        model, _text(model, text, file), heads=heads, restarts=restarts, seed=seed, special=special,
+    layouts = stage.heads(
+        source, _text(source, text, file), heads=heads, restarts=restarts, seed=seed, special=special,
         unit="word" if words else "token",
     )  # fmt: skip
-    _print(found.rows())
-    for remark in found.remarks:
+    _print(layouts.rows())
+    for remark in layouts.remarks:
         typer.echo(remark, err=True)
     if output is not None:
-        _save_heads(found, output, quantile, dark)
+        _save_heads(layouts, output, quantile, dark)
 
 
-def _save_heads(found: Any, output: str, quantile: bool, dark: bool) -> None:
+def _save_heads(layouts: Layouts, output: str, quantile: bool, dark: bool) -> None:
     if output.lower().endswith(TABLES):
         rows = []
-        for (layer, head), layout in found.layouts.items():
-            points = found.points[layer]
+        for (layer, head), layout in layouts.layouts.items():
+            points = layouts.points[layer]
             for number, (x, y) in enumerate(layout.tolist()):
                 point = {"point": number, "text": points.text[number], "query": bool(points.query[number])}
                 rows.append({"layer": layer, "head": head} | point | {"x": x, "y": y})
-        _write(rows, found.recipe, output)
+        _write(rows, layouts.recipe, output)
         return
     from headatlas import plot
     from headatlas.plot import tsne as drawing
 
-    if len(found.layouts) == 1:
-        layer, head = next(iter(found.layouts))
-        plot.save(drawing.head(found, layer, head, quantile=quantile, dark=dark), output)
+    if len(layouts.layouts) == 1:
+        layer, head = next(iter(layouts.layouts))
+        plot.save(drawing.head(layouts, layer, head, quantile=quantile, dark=dark), output)
     elif quantile:
         raise OptionError("--quantile is for the figure of one head: name it with --heads")
     else:
-        plot.save(drawing.layouts(found, dark=dark), output)
+        plot.save(drawing.layouts(layouts, dark=dark), output)
 
 
 @tsne.command(
     epilog="""[bold]Examples[/bold]
 
+    headatlas tsne hidden sample.atlas 3
+
     headatlas tsne hidden packaged "The cat sat on the mat, and the dog lay on the floor." --layer 2 -o cat.png"""
 )
 def hidden(
-    model: Source,
+    source: Source,
     text: Text,
     file: File = False,
-    layer: Layer = -1,
+    layer: LayerNumber = -1,
     perplexity: Perplexity = 20,
     special: Special = True,
     quantile: Quantile = False,
@@ -113,8 +126,8 @@ def hidden(
         check_output(output, FIGURES + TABLES)
     from headatlas.stages import tsne as stage
 
-    found = stage.hidden(model, _text(model, text, file), perplexity=perplexity, seed=seed, special=special)
-    _finish_states(found, layer, quantile, output, dark)
+    states = stage.hidden(source, _text(source, text, file), perplexity=perplexity, seed=seed, special=special)
+    _finish_states(states, layer, quantile, output, dark)
 
 
 @tsne.command(
@@ -122,13 +135,13 @@ def hidden(
 
     headatlas tsne words packaged professions.txt -o professions.png
 
-    headatlas tsne words packaged words.csv --text-column word --layer 2 -o words.png"""
+    headatlas tsne words sample.atlas words.csv --text-column word --layer 2 -o words.png"""
 )
 def words(
-    model: Source,
-    data: Annotated[str, typer.Argument(metavar="WORDS", help="FILE.txt with a word a line, or any data.")],
+    source: Source,
+    data: Annotated[str, typer.Argument(metavar="WORDS", help="FILE.txt with one word per line, or any data.")],
     text_column: TextColumn = None,
-    layer: Layer = -1,
+    layer: LayerNumber = -1,
     perplexity: Perplexity = 20,
     quantile: Quantile = False,
     output: Output = None,
@@ -142,46 +155,48 @@ def words(
     from headatlas.stages import tsne as stage
 
     listed = [example.text or "" for example in reader.load(data, text_column=text_column)]
-    found = stage.words(model, listed, perplexity=perplexity, seed=seed)
-    _finish_states(found, layer, quantile, output, dark)
+    states = stage.words(source, listed, perplexity=perplexity, seed=seed)
+    _finish_states(states, layer, quantile, output, dark)
 
 
-def _finish_states(found: Any, layer: int, quantile: bool, output: str | None, dark: bool) -> None:
+def _finish_states(states: States, layer: int, quantile: bool, output: str | None, dark: bool) -> None:
     """Print KL of all layers; draw one, or write the positions of all."""
     rows = []
-    for number, kl in found.kl.items():
-        said = "; ".join(found.notes[number])
-        rows.append({"layer": number, "kl": float(kl.min()), "points": len(found.points[number]), "notes": said})
+    for number, kl in states.kl.items():
+        notes = "; ".join(states.notes[number])
+        rows.append({"layer": number, "kl": float(kl.min()), "points": len(states.points[number]), "notes": notes})
     _print(rows)
     if output is None:
         return
     if output.lower().endswith(TABLES):
         _write(
             [
-                {"layer": number, "point": point, "text": found.points[number][point], "x": x, "y": y}
-                for number, layout in found.layouts.items()
+                {"layer": number, "point": point, "text": states.points[number][point], "x": x, "y": y}
+                for number, layout in states.layouts.items()
                 for point, (x, y) in enumerate(layout.tolist())
             ],
-            found.recipe,
+            states.recipe,
             output,
         )
         return
     from headatlas import plot
 
-    chosen = max(found.layouts) if layer == -1 else layer
-    plot.save(plot.tsne.states(found, chosen, quantile=quantile, dark=dark), output)
+    chosen = max(states.layouts) if layer == -1 else layer
+    plot.save(plot.tsne.states(states, chosen, quantile=quantile, dark=dark), output)
 
 
 @tsne.command(
     epilog="""[bold]Examples[/bold]
 
-    headatlas tsne activity packaged "The cat sat on the mat, and the dog lay on the floor."
+    headatlas tsne activity sample.atlas 3 --by chain -o maximum.png
 
-    headatlas tsne activity sample.atlas 3 --by chain -o maximum.png"""
+    headatlas tsne activity packaged "The cat sat on the mat, and the dog lay on the floor.\""""
 )
 def activity(
-    model: Source,
-    text: Text,
+    source: Source,
+    text: Annotated[
+        str, typer.Argument(metavar="EXAMPLE|TEXT", help="The number of an example, a text, or FILE with --file.")
+    ],
     file: File = False,
     by: Annotated[str, typer.Option(help="Ranked by activity or by chain.")] = "activity",
     strength: Annotated[float, typer.Option(help="Least attention that makes a step of a chain.")] = 0.3,
@@ -193,66 +208,58 @@ def activity(
         check_output(output, FIGURES)
     from headatlas.stages import tsne as stage
 
-    found = stage.activity(model, _text(model, text, file), strength=strength)
-    _print(found.ranked(by))
+    active = stage.activity(source, _text(source, text, file), strength=strength)
+    _print(active.ranked(by))
     if output is not None:
         from headatlas import plot
         from headatlas.plot import tsne as drawing
 
-        plot.save(drawing.activity(found, dark=dark), output)
+        plot.save(drawing.activity(active, dark=dark), output)
 
 
 @tsne.command(
     epilog="""[bold]Examples[/bold]
 
-    headatlas tsne compare packaged sample --limit 4 -o compared --figure compared.png
+    headatlas tsne compare sample.atlas --examples 0,1,5 --figure compared.png
 
-    headatlas tsne compare ./my-model reviews.csv --text-column review -o compared --runs 32"""
+    headatlas tsne compare sample.atlas --heads L0,L1 --runs 32"""
 )
 def compare(
-    model: Source,
-    data: Data,
-    output: Folder,
-    text_column: TextColumn = None,
-    limit: Limit = None,
+    path: AtlasPath,
+    examples: Examples = None,
     runs: Annotated[int, typer.Option(help="Layouts of each head and layer, from random starts.")] = 16,
     heads: Heads = "all",
     perplexity: Perplexity = 20,
     special: Special = True,
-    optimiser: Annotated[str, typer.Option(help="Of standard t-SNE: kernel or opentsne.")] = "kernel",
+    optimizer: Annotated[str, typer.Option(help="Of standard t-SNE: kernel or opentsne.")] = "kernel",
     figure: Figure = None,
     dark: Dark = False,
     seed: Seed = 0,
 ) -> None:
-    """KL of head t-SNE against standard t-SNE, per layer. Run the same command again to go on after a stop."""
-    if optimiser not in ("kernel", "opentsne"):
-        raise OptionError(f"--optimiser {optimiser}: choose kernel or opentsne")
+    """KL of head t-SNE against standard t-SNE, per layer. The same command again continues after a stop."""
+    if optimizer not in ("kernel", "opentsne"):
+        raise OptionError(f"--optimizer {optimizer}: choose kernel or opentsne")
     _check_figure(figure)
-    from headatlas import data as reader
+    numbers = _numbers(examples)
     from headatlas.stages import tsne as stage
 
-    texts = reader.load(data, text_column=text_column, limit=limit)
     options: dict[str, Any] = {"runs": runs, "heads": heads, "perplexity": perplexity, "seed": seed}
-    options |= {"special": special, "optimiser": optimiser}
-    table = stage.compare(model, texts, output, **options)
+    table = stage.compare(path, examples=numbers, special=special, **options | {"optimizer": optimizer})
     _finish(stage.compared(table), table, "compare", figure, dark)
 
 
 @tsne.command(
     epilog="""[bold]Examples[/bold]
 
-    headatlas tsne robustness packaged sample --limit 1 --repeats 20 -o disturbed
+    headatlas tsne robustness sample.atlas --examples 0 --repeats 20
 
-    headatlas tsne robustness packaged sample --limit 1 -o disturbed --figure disturbed.png"""
+    headatlas tsne robustness sample.atlas --examples 0,1 --figure disturbed.png"""
 )
 def robustness(
-    model: Source,
-    data: Data,
-    output: Folder,
-    text_column: TextColumn = None,
-    limit: Limit = None,
+    path: AtlasPath,
+    examples: Examples = None,
     share: Annotated[float, typer.Option(help="Share of the tokens that is replaced.")] = 0.05,
-    repeats: Annotated[int, typer.Option(help="Disturbed texts.")] = 1000,
+    repeats: Annotated[int, typer.Option(help="Disturbed texts of each example.")] = 1000,
     heads: Annotated[
         str, typer.Option(help="active: the most active head of each layer; or as in `heads`.")
     ] = "active",
@@ -262,18 +269,17 @@ def robustness(
     dark: Dark = False,
     seed: Seed = 0,
 ) -> None:
-    """KL with and without replaced tokens, per layer. Run the same command again to go on after a stop."""
+    """KL with and without replaced tokens, per layer. The same command again continues after a stop."""
     _check_figure(figure)
-    from headatlas import data as reader
+    numbers = _numbers(examples)
     from headatlas.stages import tsne as stage
 
-    texts = reader.load(data, text_column=text_column, limit=limit)
     options: dict[str, Any] = {"share": share, "repeats": repeats, "heads": heads, "perplexity": perplexity}
-    table = stage.robustness(model, texts, output, special=special, seed=seed, **options)
+    table = stage.robustness(path, examples=numbers, special=special, seed=seed, **options)
     _finish(stage.robust(table), table, "robustness", figure, dark)
 
 
-def _text(model: str, text: str, file: bool) -> str | int:
+def _text(source: str, text: str, file: bool) -> str | int:
     """The text itself, read from a file, or the number of an example of an atlas."""
     if file:
         try:
@@ -282,7 +288,16 @@ def _text(model: str, text: str, file: bool) -> str | int:
             raise OptionError(f"--file {text} cannot be read as text: {error}") from None
     from headatlas.atlas.files import Files
 
-    return int(text) if text.isdecimal() and ("://" in model or Files(model).exists("atlas.json")) else text
+    return int(text) if text.isdecimal() and ("://" in source or Files(source).exists("atlas.json")) else text
+
+
+def _numbers(examples: str | None) -> list[int] | None:
+    if examples is None:
+        return None
+    parts = examples.replace(",", " ").split()
+    if not all(part.isdecimal() for part in parts):
+        raise OptionError(f"--examples {examples}: write numbers with commas, such as 0,1,5")
+    return [int(part) for part in parts]
 
 
 def _check_figure(figure: str | None) -> None:

@@ -1,1 +1,1 @@
-"""Pure functions on arrays. Nothing in here knows of atlases, models or files."""
+"""Pure functions on arrays. Nothing in here knows about atlases, models or files."""

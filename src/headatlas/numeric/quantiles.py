@@ -15,39 +15,57 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Axis:
-    """A rising, piecewise linear map from values to [0, 1]: `knots` are values, `heights` where they go."""
+    """An increasing, piecewise linear map from values to positions in [0, 1]; see `axis`.
+
+    Attributes
+    ----------
+    knots : array
+        Values, increasing.
+    heights : array
+        The position of each knot.
+    """
 
     knots: Numbers
     heights: Numbers
 
     def forward(self, values: Any) -> Numbers:
-        """Where values lie on the axis; beyond the ends they lie at the ends, NaN stays NaN."""
+        """Positions of values; values beyond the ends lie at the ends, NaN stays NaN."""
         numbers = np.asarray(values, np.float64)
-        placed: Numbers = np.interp(numbers, self.knots, self.heights)
-        return np.where(np.isnan(numbers), np.nan, placed)
+        positions: Numbers = np.interp(numbers, self.knots, self.heights)
+        return np.where(np.isnan(numbers), np.nan, positions)
 
-    def inverse(self, places: Any) -> Numbers:
-        """The values at places of the axis."""
-        found: Numbers = np.interp(np.asarray(places, np.float64), self.heights, self.knots)
-        return found
+    def inverse(self, positions: Any) -> Numbers:
+        """Values at positions."""
+        values: Numbers = np.interp(np.asarray(positions, np.float64), self.heights, self.knots)
+        return values
 
     def ticks(self, count: int = 5) -> tuple[Numbers, list[str]]:
-        """Places at equal steps, and the true values there, in as few digits as tell them apart."""
+        """Positions at equal steps, and the true values there, in as few digits as tell them apart."""
         if count < 2:
             raise OptionError(f"{count} ticks: an axis has at least 2")
-        places = np.linspace(0, 1, count)
-        return places, labels(self.inverse(places))
+        positions = np.linspace(0, 1, count)
+        return positions, labels(self.inverse(positions))
 
 
 def axis(values: Any, k: int = 100) -> Axis:
-    """The axis of a coordinate from k of its quantiles; k = n is the empirical distribution function.
+    """The quantile-equidistant axis of a coordinate.
 
-    Small k keeps more of the scale: k = 2 is an ordinary axis from the smallest value to the largest. Values that occur
-    often make several quantiles equal: these become one knot, in their middle.
-
-    >>> one = axis([0.0, 1.0, 2.0, 100.0], k=4)
-    >>> one.forward([1.0, 51.0]), one.ticks(4)[1]
+    >>> skewed = axis([0.0, 1.0, 2.0, 100.0], k=4)
+    >>> skewed.forward([1.0, 51.0]), skewed.ticks(4)[1]
     (array([0.33333333, 0.83333333]), ['0', '1', '2', '100'])
+
+    Parameters
+    ----------
+    values : array
+        Finite numbers of any shape; NaN is ignored.
+    k : int
+        Number of quantiles. With as many as there are values the axis is the empirical distribution function; few keep
+        more of the scale, and 2 give an ordinary axis from the smallest value to the largest.
+
+    Returns
+    -------
+    axis : Axis
+        Its knots are the different quantiles: a value that occurs often makes several equal, and lies in their middle.
     """
     numbers = np.asarray(values, np.float64).ravel()
     numbers = numbers[~np.isnan(numbers)]
@@ -56,9 +74,8 @@ def axis(values: Any, k: int = 100) -> Axis:
     if k < 2:
         raise OptionError(f"{k} quantiles: an axis needs at least 2")
     heights = np.linspace(0, 1, min(k, max(len(numbers), 2)))
-    quantiles = np.quantile(numbers, heights)
-    knots, where = np.unique(quantiles, return_inverse=True)
-    middle = np.bincount(where, heights) / np.bincount(where)
+    knots, knot = np.unique(np.quantile(numbers, heights), return_inverse=True)
+    middle = np.bincount(knot, heights) / np.bincount(knot)
     if len(knots) > 1:
         middle[0], middle[-1] = 0.0, 1.0
     return Axis(knots, middle)
@@ -71,7 +88,7 @@ def labels(values: Numbers) -> list[str]:
     ['0.12', '0.13', '3']
     """
     for digits in range(2, 7):
-        found = [f"{value:.{digits}g}" for value in values]
-        if len(set(found)) == len(set(values.tolist())):
+        rounded = [f"{value:.{digits}g}" for value in values]
+        if len(set(rounded)) == len(set(values.tolist())):
             break
-    return [f"{float(one):g}".replace("-", "−") for one in found]
+    return [f"{float(number):g}".replace("-", "−") for number in rounded]

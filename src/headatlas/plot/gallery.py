@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from headatlas import progress
+from headatlas import progress, wording
 from headatlas.atlas import summaries
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.plot.style import MAPS_NOTE, SMALL, TEXT, Page, draw_map, fit, letters, patch
-from headatlas.progress import percent
-from headatlas.wording import ratio, shorten
 
 SIDE, GAP, WORDS, ROW = 0.82, 0.12, 2.9, 1.32
 HOME = (
@@ -75,17 +73,13 @@ def clusters(atlas: Atlas, of: str | None = None, most: int = 12, exemplars: int
 def _hidden(others: list[summaries.Cluster]) -> str:
     """Sentences about the clusters that the gallery leaves out."""
     small = [cluster for cluster in others if cluster.number >= 0]
-    sentences = []
+    parts = []
     if small:
         verb = "is" if len(small) == 1 else "are"
-        share = percent(sum(cluster.share for cluster in small))
-        sentences.append(f"{progress.many(len(small), 'smaller cluster')} ({share} of all maps) {verb} not shown.")
-    sentences += [
-        f"{progress.many(cluster.maps, 'map')} ({percent(cluster.share)}) belong to no cluster: noise."
-        for cluster in others
-        if cluster.number < 0
-    ]
-    return "  ".join(sentences)
+        share = wording.percent(sum(cluster.share for cluster in small))
+        parts.append(f"{wording.many(len(small), 'smaller cluster')} ({share} of all maps) {verb} not shown.")
+    parts += [f"{wording.noise_line(cluster.maps, cluster.share)}." for cluster in others if cluster.number < 0]
+    return "  ".join(parts)
 
 
 def _words(page: Page, cluster: summaries.Cluster, top: float) -> None:
@@ -94,14 +88,13 @@ def _words(page: Page, cluster: summaries.Cluster, top: float) -> None:
     patch(page.canvas(0, top, 0.16, SIDE), cluster.number, (0, 0.0, 0.07, SIDE), look)
     name = fit(cluster.name, width, TEXT + 1, bold=True)[:2]
     page.text(0.18, top - 0.02, "\n".join(name), size=TEXT + 1, weight="bold", linespacing=1.2)
-    home = {"": "", "spread": "spread over all layers"}.get(cluster.layers, summaries.plural("layer", cluster.layers))
-    stable = f" · stability {ratio(cluster.stability)}" if cluster.stability is not None else ""
-    lines = [f"{progress.many(cluster.maps, 'map')} ({percent(cluster.share)}){stable}", *fit(home, width)[:2]]
+    size = wording.cluster_size(cluster.number, cluster.maps, cluster.share, cluster.stability)
+    lines = [*fit(size, width)[:2], *fit(wording.layers(cluster.layers or []), width)[:2]]
     room = 6 - len(name) - len(lines)
     y = top + 0.19 * len(name) + 0.02
     page.text(0.18, y, "\n".join(lines), linespacing=1.3)
     y += 0.158 * len(lines) + 0.03
-    shown = shorten(cluster.heads, room, letters(width, SMALL))
+    shown = wording.head_lines(cluster.heads, room, letters(width, SMALL))
     page.text(0.18, y, "\n".join(shown), size=SMALL, color=look.muted, linespacing=1.35)
 
 
@@ -113,5 +106,5 @@ def _exemplars(page: Page, atlas: Atlas, rows: list[dict[str, int]], starts: dic
     for row, values in zip(rows, maps, strict=True):
         left = starts[str(row["kind"])] + row["rank"] * (SIDE + GAP)
         draw_map(page.axes(left, top, SIDE, SIDE), values, page.look)
-        page.text(left, top + SIDE + 0.04, f"L{row['layer']}·H{row['head']}", size=SMALL)
+        page.text(left, top + SIDE + 0.04, wording.head_name(row["layer"], row["head"]), size=SMALL)
         page.text(left, top + SIDE + 0.17, f"example {row['example']}", size=SMALL, color=page.look.muted)

@@ -15,13 +15,12 @@ from headatlas.atlas import display, summaries
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.plot.style import MAPS_NOTE, REST, SMALL, Page, color, legend_height, map_picture, patch, readable, turn
-from headatlas.progress import many, percent
 from headatlas.statistics import Mark, Offset, Source, statistic
+from headatlas.wording import many
 
 LABELS = 0.42  # inches for the numbers of layers and heads
 LEGEND = 3.1
 MOST = 24  # clusters listed in the legend; the rest share one line
-ONE_JOB = 0.75  # the threshold of `one_job` in the table `profiles`
 HALF = 0.5
 
 
@@ -98,7 +97,8 @@ def _clusters(atlas: Atlas, of: str | None, dark: bool) -> Figure:
         "; the number is the percentage of its maps in that cluster." if numbers else "."
     )
     height = max(LABELS + layers * cell, 0.3 + legend_height(LEGEND, rows))
-    page = Page(LABELS + across * cell + 0.4 + LEGEND, height, _job_sentence(profiles, clusters), note, dark)
+    title = _job_sentence(profiles, clusters, atlas.facts("correlate", of)["thresholds"]["one_job"])
+    page = Page(LABELS + across * cell + 0.4 + LEGEND, height, title, note, dark)
     axes = _frame(page, layers, across, cell)
     for row in profiles:
         number, gap = REST if row["main_cluster"] in rest else row["main_cluster"], 0.03
@@ -125,9 +125,8 @@ def _ranked(clusters: list[summaries.Cluster], head_counts: dict[int, int]) -> t
     return [cluster for cluster in main if cluster.number not in rest], rest
 
 
-def _job_sentence(profiles: list[dict[str, Any]], clusters: list[summaries.Cluster]) -> str:
-    single = sum(bool(row["one_job"]) for row in profiles)
-    sentence = f"{single} of {len(profiles)} heads have one job: at least {percent(ONE_JOB)} of their maps are in one "
+def _job_sentence(profiles: list[dict[str, Any]], clusters: list[summaries.Cluster], one_job: float) -> str:
+    sentence = wording.jobs_line(len(profiles), sum(row["one_job"] for row in profiles), one_job)
     counts = {
         cluster.name: sum(row["main_cluster"] == cluster.number for row in profiles)
         for cluster in clusters
@@ -135,17 +134,16 @@ def _job_sentence(profiles: list[dict[str, Any]], clusters: list[summaries.Clust
     }
     most = max(counts, key=lambda name: counts[name], default="")
     if not most or not counts[most]:
-        return sentence + "cluster"
-    return sentence + f"cluster; the most frequent main cluster is “{most}” ({many(counts[most], 'head')})"
+        return sentence
+    return f"{sentence}; the most frequent main cluster is “{most}” ({many(counts[most], 'head')})"
 
 
 def _amounts(atlas: Atlas, by: str, of: str | None, dark: bool) -> Figure:
-    values, label, note = _values(atlas, by, of)
+    values, name, unit, note = _values(atlas, by, of)
     layers, across = values.shape
     cell = cell_size(layers, across)
-    name = label.partition(" (")[0]
     ends = [_end(values, np.nanmax(values)), _end(values, np.nanmin(values))]
-    title = f"{name[:1].upper()}{name[1:]} is largest in {ends[0]} and smallest in {ends[1]}"
+    title = f"{wording.capitalize(name)} is largest in {ends[0]} and smallest in {ends[1]}"
     page = Page(LABELS + across * cell + 0.4 + LEGEND - 0.8, LABELS + max(layers * cell, 1.0), title, note, dark)
     axes = _frame(page, layers, across, cell)
     norm, scale = Normalize(np.nanmin(values), np.nanmax(values)), page.look.amounts
@@ -153,7 +151,7 @@ def _amounts(atlas: Atlas, by: str, of: str | None, dark: bool) -> Figure:
         widest = float(np.nanmax(np.abs(values)))
         norm, scale = TwoSlopeNorm(0, -widest, widest), page.look.differences
     axes.pcolormesh(values, cmap=scale, norm=norm, edgecolors=page.look.paper, linewidth=0.8)
-    page.scale(LABELS + across * cell + 0.4, LABELS, ScalarMappable(norm, scale), label)
+    page.scale(LABELS + across * cell + 0.4, LABELS, ScalarMappable(norm, scale), name, unit)
     return page.figure
 
 
@@ -161,25 +159,27 @@ def _end(values: NDArray[np.float64], value: float) -> str:
     """The head with this value, or how many heads have it."""
     layer, head = np.argwhere(values == value)[0]
     count = int((values == value).sum())
-    which = f"L{layer}·H{head}" if count == 1 else f"{count} of {many(int(np.isfinite(values).sum()), 'head')}"
+    which = (
+        wording.head_name(layer, head) if count == 1 else f"{count} of {many(int(np.isfinite(values).sum()), 'head')}"
+    )
     return f"{which} ({wording.amount(value)})"
 
 
-def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64], str, str]:
-    """One value per head (layer, head), its label, and a note that explains it."""
+def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64], str, str, str]:
+    """One value per head (layer, head), its label, its unit, and a note that explains it."""
     statistics = list(atlas.array("stats").attrs["stats"])
     name = by.removeprefix("stat:")
     if by in ("entropy", "main_share"):
         of, _ = summaries.correlated(atlas, of)
         table = atlas.table("profiles", of)
-        label = {
-            "entropy": "entropy of a head's clusters (nats)",
-            "main_share": "share of the main cluster (share of a head's maps)",
+        label, unit = {
+            "entropy": ("entropy of a head's clusters", "nats"),
+            "main_share": ("share of the main cluster", "share of a head's maps"),
         }[by]
         zero = "; 0: all its maps are in one cluster" if by == "entropy" else ""
         note = f"Over the maps of each head, clusters of {of}{zero}."
     elif name in statistics and name in atlas.table("heads").column_names:
-        table, by, label = atlas.table("heads"), name, f"{statistic(name).label} ({statistic(name).unit})"
+        table, by, label, unit = atlas.table("heads"), name, statistic(name).label, statistic(name).unit_text
         note = f"Mean of the statistic “{name}” over all examples, one value per head."
     else:
         raise OptionError(
@@ -189,7 +189,7 @@ def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64],
     values[np.asarray(table["layer"]), np.asarray(table["head"])] = table[by].to_numpy(zero_copy_only=False)
     if not np.isfinite(values).any():
         raise OptionError(f"--by {by}: undefined for every head of this model")
-    return values, label, note
+    return values, label, unit, note
 
 
 def _maps(atlas: Atlas, dark: bool) -> Figure:
@@ -232,5 +232,5 @@ def _target_sentence(atlas: Atlas) -> str:
     if not half.any():
         return f"No head gives half of its attention to one kind of token ({table.num_rows} heads)"
     counts = np.bincount(means[half].argmax(1), minlength=len(kinds))
-    best = statistic(kinds[int(counts.argmax())]).label.removeprefix("attention to ")
-    return f"{sentence}; {int(counts.max())} of them to {best}"
+    best = statistic(kinds[int(counts.argmax())]).high
+    return f"{sentence}; {int(counts.max())} of them to {best.target}" if best else sentence

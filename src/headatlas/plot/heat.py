@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from headatlas.atlas import summaries
 from headatlas.atlas.store import Atlas
 from headatlas.plot.style import REST, SMALL, TEXT, Page, fit, patch, readable
-from headatlas.progress import many, percent
+from headatlas.wording import many, percent
 
 WORDS, ROOM, MOST = 3.3, 0.34, 30
+LABEL = "share of the layer's maps"
 
 
 def layers(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
@@ -44,7 +45,7 @@ def layers(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
     clusters, shares = _gathered(clusters, shares)
     cell = float(np.clip(7.2 / shares.shape[1], 0.2, 0.62))
     height, numbers = 0.3, cell >= ROOM
-    note = "Each column is a layer and adds up to 100 %" + (
+    note = "Each column is a layer and adds up to 100%" + (
         "; numbers are percentages of the layer's maps, empty below 0.5." if numbers else " of its maps."
     )
     wide = max(shares.shape[1] * cell, 3.4)
@@ -65,11 +66,8 @@ def layers(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
                 ink = readable(page.look.amounts(norm(100 * share)))
                 middle: dict[str, Any] = {"ha": "center", "va": "center", "size": SMALL}
                 axes.text(layer + 0.5, row + 0.52, f"{100 * share:.0f}", color=ink, **middle)
-    page.scale(WORDS, 0.4 + len(clusters) * height + 0.2, ScalarMappable(norm, page.look.amounts), _LABEL)
+    page.scale(WORDS, 0.4 + len(clusters) * height + 0.2, ScalarMappable(norm, page.look.amounts), LABEL, "percent")
     return page.figure
-
-
-_LABEL = "share of the layer's maps (percent)"
 
 
 def _gathered(
@@ -80,7 +78,7 @@ def _gathered(
     if len(small) < 2:
         return clusters, shares
     maps, share = sum(clusters[row].maps for row in small), sum(clusters[row].share for row in small)
-    rest = summaries.Cluster(REST, many(len(small), "smaller cluster"), maps, share, None, "", "")
+    rest = summaries.Cluster(REST, many(len(small), "smaller cluster"), maps, share, None)
     end = small[-1] + 1
     joined = [shares[: small[0]], shares[small].sum(0, keepdims=True), shares[end:]]
     return [*clusters[: small[0]], rest, *clusters[end:]], np.concatenate(joined)

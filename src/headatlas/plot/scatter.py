@@ -17,13 +17,11 @@ from headatlas.errors import OptionError
 from headatlas.numeric import quantiles
 from headatlas.numeric.quantiles import Axis
 from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, color, legend_height, turn
-from headatlas.progress import many, percent
 from headatlas.statistics import statistic
-from headatlas.wording import ratio
+from headatlas.wording import count, faithful, many, method_name, percent, ratio
 
 MOST = 200_000  # points drawn
 DOUBT = 0.8  # points with less trust are faded
-CALLED = {"pca": "PCA", "umap": "UMAP", "tsne": "t-SNE"}
 SIDE, LEGEND = 6.0, 3.1
 EVENLY = "Equal steps of an axis hold equal numbers of maps; ticks show the projection's own values. "
 STEPS = 8  # of a quantile axis, each with the same number of maps
@@ -37,6 +35,7 @@ class Coloring:
     title: str
     values: NDArray[Any]
     categories: list[tuple[int, str, str]] = field(default_factory=list)
+    unit: str = ""
 
 
 def projection(
@@ -100,7 +99,7 @@ def projection(
     if rows:
         page.categories(left + SIDE + 0.45, 0, LEGEND, coloring.title, rows, points=True)
     else:
-        page.scale(left + SIDE + 0.45, 0, image, coloring.title, whole=by in ("layer", "head"))
+        page.scale(left + SIDE + 0.45, 0, image, coloring.title, coloring.unit, whole=by in ("layer", "head"))
     return page.figure
 
 
@@ -114,21 +113,16 @@ def _placed(points: NDArray[Any], quantile_axes: list[Axis]) -> NDArray[Any]:
 
 
 def _title(of: str, facts: dict[str, Any], maps: int, by: str) -> str:
-    trust = facts["trustworthiness"]
-    worth = "well" if trust >= 0.95 else "in part" if trust >= 0.8 else "little"
-    called = CALLED.get(facts["method"], facts["method"]) + (f" ({of})" if of != facts["method"] else "")
-    return (
-        f"{maps:,} maps in the plane by {called}, colored by {by}: "
-        f"neighbors can be trusted {worth} (trustworthiness {ratio(trust)})"
-    )
+    called = method_name(facts["method"]) + (f" ({of})" if of != facts["method"] else "")
+    return f"{many(maps, 'map')} in the plane by {called}, colored by {by}: {faithful(facts['trustworthiness'])}"
 
 
 def _note(facts: dict[str, Any], shown: int, total: int, doubt: NDArray[np.bool_]) -> str:
     note = "Each point is one map (one example, one head). "
     if shown < total:
-        note += f"{shown:,} of {total:,} are drawn, chosen at random with a fixed seed. "
+        note += f"{count(shown)} of {count(total)} are drawn, chosen at random with a fixed seed. "
     if facts["placed_trustworthiness"] is not None:
-        note += f"{facts['sample']:,} maps were fitted; the rest were added afterwards, with a "
+        note += f"{count(facts['sample'])} maps were fitted; the rest were added afterwards, with a "
         note += f"trustworthiness of {ratio(facts['placed_trustworthiness'])}. "
     if doubt.any():
         note += f"Faded points have a trust below {DOUBT} ({percent(float(doubt.mean()))} of those drawn): some of "
@@ -154,10 +148,9 @@ def _axes(axes: Any, page: Page, facts: dict[str, Any], quantile_axes: list[Axis
             number = "first" if name == "x" else "second"
             getattr(axes, f"set_{name}label")(f"{number} component ({percent(share)} of variance)", size=SMALL)
         return
-    axes.set_xlabel(
-        f"{CALLED.get(facts['method'], facts['method'])} 1 (no unit: only nearness is meaningful)", size=SMALL
-    )
-    axes.set_ylabel(f"{CALLED.get(facts['method'], facts['method'])} 2", size=SMALL)
+    called = method_name(facts["method"])
+    axes.set_xlabel(f"{called} 1 (no unit: only nearness is meaningful)", size=SMALL)
+    axes.set_ylabel(f"{called} 2", size=SMALL)
 
 
 def _draw(axes: Any, page: Page, points: NDArray[Any], doubt: NDArray[np.bool_], coloring: Coloring) -> Any:
@@ -203,14 +196,14 @@ def _coloring(
     if by == "layer":
         return Coloring("layer", layer.astype(float))
     if by == "head":
-        return Coloring("head (of its layer)", head.astype(float))
+        return Coloring("head", head.astype(float), unit="number in its layer")
     if by.removeprefix("stat:") in statistics:
         declared = statistic(by.removeprefix("stat:"))
         values = atlas.read("stats", (..., statistics.index(declared.name))).reshape(-1)
-        return Coloring(f"{declared.label} ({declared.unit})", values[shown])
+        return Coloring(declared.label, values[shown], unit=declared.unit_text)
     if by == "n_tokens":
         lengths = atlas.table("examples", columns=[by])[by].to_numpy()
-        return Coloring("length (tokens)", lengths[example].astype(float))
+        return Coloring("length", lengths[example].astype(float), unit="tokens")
     if by in columns:
         return _by_column(by, atlas.table("examples", columns=[by])[by].to_pylist(), example)
     raise OptionError(

@@ -13,8 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from headatlas.wording import together
-
 # distinct with normal and color-blind vision, on white and on black (checked by tests/unit/test_colours.py)
 CATEGORIES = (
     "#2673AF", "#E59F02", "#16A276", "#D45E03", "#53B6EF", "#C877A7", "#6F4DC2", "#ADA142", "#8C5B44", "#A22B58",
@@ -98,7 +96,10 @@ def patch(axes: Axes, number: int, where: tuple[float, float, float, float], loo
 
 def fit(text: str, inches: float, size: float = TEXT, *, bold: bool = False) -> list[str]:
     """Lines of text that fit a width."""
-    return textwrap.wrap(together(text), letters(inches, size, bold=bold)) or [""]
+    body, _, last = text.rpartition(" ")
+    joined = f"{body}\u00a0{last}" if body and len(last) < 3 else text  # a number is not left on a line of its own
+    lines = textwrap.wrap(joined, letters(inches, size, bold=bold))
+    return [line.replace("\u00a0", " ") for line in lines] or [""]
 
 
 def letters(inches: float, size: float = TEXT, *, bold: bool = False) -> int:
@@ -157,13 +158,11 @@ class Page:
         axes.patch.set_visible(False)
         return axes
 
-    def scale(self, left: float, top: float, image: Any, label: str, width: float = 1.8, whole: bool = False) -> None:
+    def scale(self, left: float, top: float, image: Any, label: str, unit: str = "", *, whole: bool = False) -> None:
         """Draw the legend of an amount: its name, its unit on a second line, and a color bar."""
-        name, bracket, unit = label.partition(" (")
-        self.text(left, top, name)
-        if bracket:
-            self.text(left, top + 0.17, unit.removesuffix(")"), color=self.look.muted, size=SMALL)
-        bar = self.axes(left, top + (0.36 if bracket else 0.22), width, 0.11)
+        self.text(left, top, label)
+        self.text(left, top + 0.17, unit, color=self.look.muted, size=SMALL)
+        bar = self.axes(left, top + (0.36 if unit else 0.22), 1.8, 0.11)
         colorbar = self.figure.colorbar(image, cax=bar, orientation="horizontal")
         colorbar.outline.set_visible(False)
         colorbar.locator = MaxNLocator(4, integer=whole)

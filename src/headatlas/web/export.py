@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headatlas import __version__, progress
+from headatlas import __version__, progress, wording
 from headatlas.atlas.store import Atlas
 from headatlas.errors import HeadatlasError, OptionError, StoreError
 from headatlas.web import export_items
@@ -103,7 +103,7 @@ def _write(
     full, sizes = _compute(snapshot, runner, target, counts.full, export_items.FULL_MAPS, "full maps")
     tsne, tsne_sizes = _compute(snapshot, runner, target, counts.tsne, export_items.TSNE, "t-SNE")
     pooled, listed = _choose_examples(snapshot, counts.examples, [*full, *tsne])
-    note = f"This page holds full maps of {progress.many(len(full), 'example')}; headatlas serve computes all of them."
+    note = f"This page holds full maps of {wording.many(len(full), 'example')}; headatlas serve computes all of them."
     exported = ExportedExamples(frozenset(pooled), tuple(full), tuple(tsne))
     frozen = Snapshot(snapshot.atlas, snapshot.tag, False, note, exported)
     sizes += [*tsne_sizes, *_read(frozen, target, listed), _save(target / OPENAPI, _schema()), *_page(target, files)]

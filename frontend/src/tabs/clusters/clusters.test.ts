@@ -1,21 +1,26 @@
 import { describe, expect, it } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
-import type { AtlasCard, ClusterRow } from "../../lib/api";
+import type { ClusterRow, Clusters } from "../../lib/api";
+import { associationNotes, clusterSentence, measureNotes, overallLines, reasonLines } from "../../lib/wording";
+import { arrange } from "./arrange";
 import { countHeads, middleLayer, mostPresent, sharesOf } from "./count";
-import { allSentence, arrange, clusterSentence, home, ratio, reasons, stability, stabilityWord } from "./say";
 
 const row = (own: Partial<ClusterRow>): ClusterRow => ({
   cluster: 0,
   name: "previous token",
-  evidence: "",
+  phrases: ["previous token"],
+  ordinal: 1,
   maps: 10,
   share: 0.1,
   stability: 0.97,
-  layers: "0",
-  heads: "",
-  n_heads: null,
+  layers: [0],
+  heads: [],
+  mostly: 0,
   head_entropy: null,
   examples: null,
+  reasons: [],
+  named: true,
+  statistics: 31,
   association: null,
   typical: [],
   unlike: [],
@@ -78,56 +83,66 @@ describe("counting", () => {
 });
 
 describe("words", () => {
-  it("calls stability by its name", () => {
-    expect([0.85, 0.849, 0.6, 0.59, null].map(stabilityWord)).toEqual([
-      "stable",
-      "fair",
-      "fair",
-      "shaky",
-      "stability not known",
-    ]);
-    expect(stability(0.9)).toBe("stable (0.90)");
-    expect([ratio(0.999), ratio(1), ratio(-0.5)]).toEqual([">\u202f0.99", "1.00", "−0.50"]);
-  });
-  it("says where a cluster lives", () => {
-    expect(home(row({ heads: "L0·H2 (100 %), L2·H1 (98 %)", n_heads: 2 }))).toBe("L0·H2, L2·H1");
-    expect(
-      home(
-        row({ heads: "L5·H1 (100 %), L5·H2 (99 %), L5·H3 (99 %), L5·H4 (99 %), L5·H5 (99 %), 7 more", n_heads: 12 }),
-      ),
-    ).toBe("L5·H1, L5·H2, L5·H3 and 9 more heads");
-    expect(home(row({ layers: "spread" }))).toBe("in no layer or head above all");
-  });
-  it("makes a sentence of a cluster and of all", () => {
-    const one = row({ maps: 4102, share: 0.41, heads: "L0·H2 (99 %), L2·H1 (98 %)", n_heads: 2 });
-    expect(clusterSentence(one)).toBe("Previous token: 4,102 maps (41\u202f%), stable (0.97), lives in L0·H2, L2·H1.");
-    expect(clusterSentence(row({ cluster: -1, name: "noise", stability: null, layers: "" }))).toContain(
-      "belong to no cluster",
+  const heads = (...shares: number[]) => shares.map((share, head) => ({ layer: 5, head, share }));
+  it("makes a sentence of a cluster", () => {
+    const says = (own: Partial<ClusterRow>) => clusterSentence(row({ maps: 4102, share: 0.41, ...own }), 0.5);
+    const size = "Previous token: 4,102 maps (41%), stable (0.97), ";
+    expect(says({ heads: heads(0.99, 0.98) })).toBe(`${size}the main pattern of L5·H0 and L5·H1.`);
+    expect(says({ heads: heads(...new Array(12).fill(0.9)) })).toBe(
+      `${size}the main pattern of L5·H0, L5·H1, L5·H2, and 9 more heads.`,
     );
-    expect(allSentence([one, row({ cluster: 1, stability: 0.3, maps: 5 })])).toContain(
-      "4,107 maps fall into 2 patterns: 1 stable, 1 shaky; the largest, “previous token”",
+    expect(says({ heads: heads(0.3) })).toBe(`${size}more frequent than expected in L5·H0.`);
+    expect(says({ layers: [0, 1, 4] })).toBe(`${size}in layers 0–1, 4.`);
+    expect(says({ layers: [] })).toBe(`${size}in no particular layer or head.`);
+    expect(says({ layers: null, phrases: null })).toBe("Previous token: 4,102 maps (41%), stable (0.97).");
+    expect(says({ cluster: -1, name: "noise", stability: null })).toBe(
+      "Noise: 4,102 maps (41%) that belong to no cluster.",
     );
-    expect(allSentence([row({ cluster: -1, name: "noise" })])).toContain("no pattern");
   });
-  it("puts evidence in plain words and leaves other forms alone", () => {
-    const atlas = {
-      statistics: [{ name: "special:[SEP]", plain: "attention to [SEP]", unit: "" }],
-    } as unknown as AtlasCard;
-    expect(reasons(atlas, "special:[SEP] 0.80 against 0.10, delta -0.90 [-0.92, -0.88]; something else")).toEqual([
-      { statistic: "Attention to [SEP]", inside: "0.80", outside: "0.10", delta: "−0.90 [−0.92, −0.88]" },
-      "something else",
+  it("gives the reasons of a name", () => {
+    const numbers = { mean: 0.8, rest: 0.1, delta: -0.9, low: -0.92, high: -0.88 };
+    const why = { statistic: "special:[SEP]", plain: "attention to [SEP]", ...numbers };
+    const line = "Attention to [SEP] is 0.80, in other maps 0.10 (delta −0.90 [−0.92, −0.88])";
+    expect(reasonLines(row({ reasons: [why] }))).toEqual([line]);
+    expect(reasonLines(row({ reasons: [why], named: false, phrases: [] }))).toEqual([
+      "No phrase fits; the most telling of 31 statistics",
+      line,
+    ]);
+    expect(reasonLines(row({ named: false, statistics: 0, phrases: [] }))).toEqual(["No other maps to compare with"]);
+    expect(reasonLines(row({ phrases: null, named: false }))).toEqual([]);
+    expect(reasonLines(row({ cluster: -1, named: false, phrases: [] }))).toEqual([]);
+  });
+  it("sums up all clusters", () => {
+    const locality = { similarity: 0.28, all_pairs: 0.09, difference: 0.19, low: null, high: null, p: 0.001 };
+    const all = {
+      jobs: { heads: 72, one_job: 64 },
+      locality: [{ neighbors: "same layer", ...locality }],
+      thresholds: { one_job: 0.75, mostly: 0.5, significant: 0.05 },
+      clusters: [row({}), row({ cluster: -1, maps: 403, share: 0.04 })],
+    } as unknown as Clusters;
+    expect(overallLines(all)).toEqual([
+      { label: "jobs", text: "64 of 72 heads have one job: at least 75% of their maps lie in one cluster" },
+      {
+        label: "same layer",
+        text: "heads are more alike than any two: similarity 0.28, all pairs 0.09, p = 0.001",
+      },
+      { label: "noise", text: "403 maps (4%) belong to no cluster" },
+    ]);
+    expect(overallLines({ ...all, jobs: null, locality: [] })).toEqual([]);
+  });
+  it("tells what a reader of a number should know", () => {
+    const factor = { factor: "age", cramers_v: 0.1, low: null, high: null, ami: 0, p: 0.2, permutations: 9, n: 90 };
+    expect(associationNotes({ ...factor, shuffled: "windows", untested: null, binned: true, left_out: 1 })).toEqual([
+      "numbers are binned at their quartiles",
+      "1 example without a value left out",
+      "values differ within texts: whole texts with equally many windows change places",
     ]);
     expect(
-      reasons(
-        atlas,
-        "nothing with a name stands out; most telling of 31 statistics: previous 0.01 against 0.05, delta -0.66 [-0.69, -0.64]",
-      )[1],
-    ).toMatchObject({ statistic: "Attention to the previous token" });
-    expect(reasons(atlas, "just_after 0.40 against 0.05, delta 0.95")[0]).toMatchObject({
-      statistic: "Attention to the four tokens after",
-    });
-    expect(reasons(atlas, "unheard_of 0.40 against 0.05, delta 0.95")[0]).toMatchObject({ statistic: "Unheard_of" });
-    expect(reasons(atlas, "")).toEqual([]);
+      associationNotes({ ...factor, shuffled: "heads", untested: "one value", binned: false, left_out: 0 }),
+    ).toEqual(["one value only: nothing to test"]);
+    const quality = { measure: "stability", value: 0.9, low: null, high: null, maps: 1204, pairs: 5 };
+    expect(measureNotes(quality).slice(1)).toEqual(["5 pairs of bootstrap samples", "n = 1,204 maps"]);
+    expect(measureNotes({ ...quality, measure: "unheard of", maps: null, pairs: null })).toEqual([]);
   });
   it("sorts and filters, noise last", () => {
     const rows = [

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
 import type { Examples, Token } from "../../lib/api";
+import { exampleSentence, listSentence, tooFewExamples, trySentence } from "../../lib/wording";
 import { received, strongest, usualLeast } from "./arcs";
 import { clamp, fit, halve, Pyramid, zoom } from "./pyramid";
 import { categories, choose, order } from "./rows";
 import { direction, short, shown, spaces } from "./tokens";
-import { countLabels, tooFew, unlike, unlikeCounts } from "./unusual";
+import { countLabels, summarize, tooFew, unlike, unlikeCounts } from "./unusual";
 
 describe("unusual", () => {
   // 40 examples, 1 layer, 2 heads: the first head has one odd example (7), the second has no map on example 3
@@ -15,8 +16,10 @@ describe("unusual", () => {
   labels[2 * 9 + 1] = NOISE; // once
   const counts = countLabels(labels, 1, 2);
   it("says where none can be rare", () => {
-    expect(tooFew(20, "text")).toContain("more than 20");
-    expect(tooFew(21, "text")).toBe("");
+    expect([tooFew(20), tooFew(21)]).toEqual([true, false]);
+    expect(tooFewExamples(20, "text")).toBe(
+      "With 20 texts no cluster can hold less than 5% of a head’s texts: this needs more than 20.",
+    );
     const few = new Uint16Array(20).fill(1); // 20 examples, one head, one of them alone in its cluster
     few[4] = 2;
     expect(unlike(countLabels(few, 1, 1), 4)).toEqual([]);
@@ -39,6 +42,44 @@ describe("unusual", () => {
     const found = unlikeCounts(all);
     for (let example = 0; example < 200; example++) expect(found[example]).toBe(unlike(all, example).length);
     expect(found.some((count) => count > 0)).toBe(true);
+    const { examples, best, heads } = summarize(found);
+    expect(examples).toBe(found.filter((count) => count > 0).length);
+    expect(heads).toBe(Math.max(...found));
+    expect(best).toBe(found.indexOf(heads));
+  });
+});
+
+describe("sentences", () => {
+  const facts = { number: 7, examples: 140, heads: 72, modality: "text" };
+  const head = (layer: number, share: number) => ({ layer, head: 1, share });
+  it("name the heads that treat an example unlike others", () => {
+    expect(exampleSentence({ ...facts, rare: null })).toBe("Text 7 of 140, seen by 72 heads.");
+    expect(exampleSentence({ ...facts, rare: [] })).toBe(
+      "No head treats this text unlike others: each of 72 does what it does on at least 5% of texts.",
+    );
+    expect(exampleSentence({ ...facts, rare: [head(0, 0.01)] })).toBe(
+      "1 of 72 heads treats this text unlike others: L0·H1 (as on 1% of texts).",
+    );
+    expect(exampleSentence({ ...facts, rare: [0, 1, 2, 3, 4].map((layer) => head(layer, 0.02)) })).toBe(
+      "5 of 72 heads treat this text unlike others: L0·H1 (as on 2% of texts), L1·H1 (as 2%), L2·H1 (as 2%), and 2 more.",
+    );
+  });
+  it("tell what gets most attention in a custom text", () => {
+    expect(trySentence(12, [{ layer: 3, head: 10 }], 0.42, "tide")).toBe(
+      "On your text of 12 tokens, L3·H10 gives 42% of attention to “tide”.",
+    );
+    expect(trySentence(1, [head(0, 0), head(1, 0)], 0.999, "tide")).toBe(
+      "On your text of 1 token, 2 heads together give >99% of attention to “tide”.",
+    );
+  });
+  it("sum up a list", () => {
+    const list = { shown: 140, examples: 140, heads: 72, modality: "text" };
+    expect(listSentence({ ...list, unlike: null })).toBe("140 texts; open one to see what every head does on it.");
+    expect(listSentence({ ...list, unlike: "too few" })).toContain("too few to tell");
+    expect(listSentence({ ...list, unlike: { examples: 0, best: "", heads: 0 } })).toContain("no head treats any");
+    expect(listSentence({ ...list, shown: 3, unlike: { examples: 1, best: "tides-1", heads: 9 } })).toBe(
+      "3 of 140 texts shown; 1 of all is treated unlike others by some head, most of all “tides-1”, by 9 of 72.",
+    );
   });
 });
 

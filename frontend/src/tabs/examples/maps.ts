@@ -2,7 +2,7 @@
 import { paths, type Text } from "../../generated/paths";
 import { buffer, ApiError, fullMap, textOf, type AtlasCard, type Example, type Token } from "../../lib/api";
 import type { HeadRef } from "../../lib/selection.svelte";
-import { plural } from "../../lib/format";
+import { plural } from "../../lib/wording";
 import { sides, type Kind } from "./heads";
 import { addMap, fromPooled, reduce, type Options, type Seen } from "./reduce";
 

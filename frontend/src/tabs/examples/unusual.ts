@@ -1,13 +1,9 @@
 // Which heads treat an example unlike others: those whose cluster here holds few of their examples.
+import { RARE } from "../../generated/thresholds";
 import { CODES, MISSING } from "../../lib/encoding";
 
-export const RARE = 0.05; // of a head's examples
-
-/** So few examples that a single one is too large a share for a cluster to be rare; what to say then. */
-export function tooFew(examples: number, what: string): string {
-  if (1 / examples < RARE) return "";
-  return `With ${examples} ${what}${examples === 1 ? "" : "s"} no cluster can hold less than ${Math.round(100 * RARE)}\u202f% of a head’s ${what}s: this needs more than ${Math.round(1 / RARE)}.`;
-}
+/** Whether there are so few examples that a single one is too large a share for a cluster to be rare. */
+export const tooFew = (examples: number) => 1 / examples >= RARE;
 
 export interface Unlike {
   layer: number;
@@ -64,6 +60,16 @@ export function unlikeCounts({ examples, labels, codes, table, n }: Counts, rare
       if (own >= 0) found[example] += is[place * codes.length + own];
     }
   return found;
+}
+
+/** How many examples some head treats unlike others, and the one that most heads do. */
+export function summarize(counts: Uint16Array): { examples: number; best: number; heads: number } {
+  let [examples, best] = [0, 0];
+  for (let example = 0; example < counts.length; example++) {
+    if (counts[example]) examples++;
+    if (counts[example] > counts[best]) best = example;
+  }
+  return { examples, best, heads: counts[best] ?? 0 };
 }
 
 /** The heads that treat an example unlike others, the rarest first. */

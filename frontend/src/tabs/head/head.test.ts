@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
-import type { AtlasCard, HeadRow, LayerCard, Profile } from "../../lib/api";
-import { cases, groupOf, ofHead, sharing, tally, unusual, walk } from "./head";
-import { attends, headSentence } from "./say";
+import type { AtlasCard, HeadRow, LayerCard } from "../../lib/api";
+import { attends, headSentence, jobsSentence, statisticSentence, unusualSentence } from "../../lib/wording";
+import { cases, groupOf, measureOf, ofHead, sharing, tally, unusual, walk } from "./head";
 import { layout, ordered } from "./strip";
 
 vi.mock("../../lib/route.svelte", () => ({ route: { params: {} } })); // it reads the address of a browser
@@ -122,69 +122,92 @@ describe("over the examples", () => {
 });
 
 describe("the sentence", () => {
+  const MASS = "share of attention";
   const atlas = {
     data: { modality: "text" },
     statistics: [
-      { name: "previous", plain: "attention to the previous token", unit: "" },
-      { name: "entropy_relative", plain: "relative entropy of attention", unit: "" },
+      { name: "previous", plain: "attention to the previous token", unit: MASS },
+      { name: "entropy_relative", plain: "relative entropy of attention", unit: "1: as even as can be" },
     ],
   } as unknown as AtlasCard;
   const row = head(2, [0.98, 0.1]);
-  const profile = (own: Partial<Profile>): Profile => ({
-    layer: 0,
-    head: 2,
-    name: "previous token",
-    main_cluster: 3,
-    main_share: 0.99,
-    entropy: 0,
-    one_job: true,
-    shares: [],
-    related: [],
-    ...own,
-  });
-  it("reads names that are built from phrases", () => {
-    expect(attends("previous token")?.verb).toBe("attends to the previous token");
-    expect(attends("tokens just before, sharp 2")?.verb).toBe("attends sharply to the tokens just before");
-    expect(attends("far, broad")?.verb).toBe("attends far and broadly");
-    expect(attends("[CLS] sink, previous token")).toEqual({
+  const found = unusual([row, head(1, [0.1, 0.2])], row);
+  const says = (
+    phrases: string[] | null,
+    own: Partial<Parameters<typeof headSentence>[0]> = {},
+    of = { atlas, row, found },
+  ) =>
+    headSentence({
+      head: of.row,
+      examples: 140,
+      modality: "text",
+      pattern: { cluster: 3, name: phrases?.join(", ") ?? "my pattern", phrases },
+      share: 0.99,
+      measure: measureOf(of.atlas, of.row, phrases ?? [], of.found[0]),
+      second: null,
+      related: null,
+      ...own,
+    });
+  it("makes a verb of phrases", () => {
+    expect(attends(["previous token"])?.verb).toBe("attends to the previous token");
+    expect(attends(["tokens just before", "sharp"])?.verb).toBe("attends sharply to the tokens just before");
+    expect(attends(["far", "broad"])?.verb).toBe("attends far and broadly");
+    expect(attends(["[CLS] sink", "previous token"])).toEqual({
       verb: "attends to [CLS] and to the previous token",
       statistics: [["special:[CLS]"], ["previous"]],
       targets: 2,
     });
-    expect(attends("two back")?.statistics).toEqual([["offset-2"]]);
-    expect(attends("mixed")).toBeNull();
+    expect(attends(["two back"])?.statistics).toEqual([["offset-2"]]);
+    expect(attends(["a phrase of another version"])).toBeNull();
+    expect(attends([])).toBeNull();
   });
   it("gives what it does, how much, and on how many", () => {
-    const found = unusual([row, head(1, [0.1, 0.2])], row);
-    expect(headSentence(atlas, row, found, profile({}), 140)).toBe(
-      "L0·H2 attends to the previous token (mass 0.98 ± 0.01) in 99\u202f% of 140 texts.",
+    expect(says(["previous token"])).toBe(
+      "L0·H2 attends to the previous token (mass 0.98 ± 0.010) in 99% of 140 texts.",
     );
-    expect(
-      headSentence(atlas, row, found, profile({ name: "broad", one_job: false, main_share: 0.5 }), 140, {
-        name: "far",
-        share: 0.3,
-      }),
-    ).toContain(
-      "attends broadly (relative entropy of attention 0.10 ± 0.01) in 50\u202f% of 140 texts, “far” in 30\u202f%",
+    expect(says(["broad"], { share: 0.5, second: { name: "far", share: 0.3 } })).toBe(
+      "L0·H2 attends broadly (relative entropy of attention 0.10 ± 0.010) in 50% of 140 texts, “far” in 30%.",
     );
-    expect(headSentence(atlas, row, found, profile({ name: "[CLS] sink, previous token" }), 140)).toContain(
-      "to the previous token (attention to the previous token 0.98 ± 0.01)",
+    expect(says(["[CLS] sink", "previous token"])).toContain(
+      "to the previous token (attention to the previous token 0.98 ± 0.010)",
     );
-    const wide = {
-      ...atlas,
-      statistics: ["next", "offset+2", "offset+3", "offset+4"].map((name) => ({
-        name,
-        plain: `attention ${name}`,
-        unit: "",
-      })),
-    } as AtlasCard;
-    expect(
-      headSentence(wide, head(2, [0.25, 0.125, 0.125, 0]), [], profile({ name: "tokens just after, sharp" }), 140),
-    ).toContain("sharply to the tokens just after (mass 0.50) in");
-    expect(headSentence(atlas, row, found, profile({ name: "my pattern" }), 140)).toContain("shows “my pattern”");
-    expect(headSentence(atlas, row, found, profile({ main_cluster: -1, name: "noise" }), 140)).toContain(
-      "belongs to no cluster",
+    const names = ["next", "offset+2", "offset+3", "offset+4"];
+    const wide = { ...atlas, statistics: names.map((name) => ({ name, plain: name, unit: MASS })) } as AtlasCard;
+    const four = { atlas: wide, row: head(2, [0.25, 0.125, 0.125, 0]), found: [] };
+    expect(says(["tokens just after", "sharp"], {}, four)).toContain(
+      "sharply to the tokens just after (mass 0.50) in 99%",
     );
-    expect(headSentence(atlas, row, found, null, 140)).toContain("on 140 texts, other heads");
+    expect(says(["tokens just after", "previous token"], {}, four)).toContain("(0.50 of attention to the former)");
+    expect(says(null)).toContain("shows “my pattern”");
+    expect(says([], { pattern: { cluster: -1, name: "noise", phrases: [] } })).toContain("belongs to no cluster");
+  });
+  it("names the head most like it", () => {
+    const like = (similarity: number | null) =>
+      says(["previous token"], { related: { layer: 1, head: 0, similarity } });
+    expect(like(0.5)).toContain("; most like L1·H0 (similarity 0.50).");
+    expect(like(0.49)).toContain("; no other head is much like it.");
+    expect(like(null)).toContain("of 140 texts.");
+  });
+  it("falls back on statistics where there are no clusters", () => {
+    const first = { ...found[0], label: "attention to the previous token" };
+    expect(statisticSentence(row, 140, "text", first)).toBe(
+      "L0·H2: attention to the previous token 0.98 ± 0.010 on 140 texts, other heads 0.10 on average.",
+    );
+    expect(statisticSentence(row, 1, "text", null)).toBe("L0·H2 on 1 text.");
+    expect(unusualSentence(row, "on 1 text", { label: "entropy", mean: 0.5, away: -2 })).toBe(
+      "L0·H2 on 1 text: entropy is 0.50, −2.0 standard deviations from the mean of all heads.",
+    );
+  });
+  it("counts jobs", () => {
+    const parts = (...shares: number[]) => shares.map((share, at) => ({ name: `p${at}`, share }));
+    expect(jobsSentence(row, "on 140 texts", true, parts(0.9, 0.1))).toBe(
+      "L0·H2 has one job: 90% of its maps on 140 texts are “p0”.",
+    );
+    expect(jobsSentence(row, "on 140 texts", false, parts(0.5, 0.42, 0.08))).toBe(
+      "L0·H2 has several jobs: on 140 texts its maps are “p0” (50%) and “p1” (42%).",
+    );
+    expect(jobsSentence(row, "on 140 texts", false, parts(0.09, 0.08))).toBe(
+      "L0·H2 has many jobs: on 140 texts its maps lie in 2 clusters, none with 10% of them.",
+    );
   });
 });

@@ -1,9 +1,10 @@
 // One head among all: how unusual it is, its clusters over the data, and the way to the next head.
-import type { Statistic } from "../../generated/statistics";
-import type { HeadRow, LayerCard } from "../../lib/api";
+import { MASS, type Statistic } from "../../generated/statistics";
+import type { AtlasCard, HeadRow, LayerCard } from "../../lib/api";
 import { decodeLabel, MISSING, UNKNOWN } from "../../lib/encoding";
 import type { HeadRef } from "../../lib/selection.svelte";
 import { statistic } from "../../lib/statistics";
+import { attends, type Measure } from "../../lib/wording";
 
 export type Group = Statistic["about"];
 
@@ -36,6 +37,28 @@ export function unusual(rows: HeadRow[], own: HeadRow): Unusual[] {
     found.push({ statistic, value, deviation: own.deviation[statistic], others: value - gap, away });
   });
   return found.sort((a, b) => Math.abs(b.away) - Math.abs(a.away) || a.statistic - b.statistic);
+}
+
+/** The value that measures what phrases say: the first of their statistics that is known, else the most unusual one. */
+export function measureOf(
+  atlas: AtlasCard,
+  row: HeadRow,
+  phrases: string[],
+  first: Unusual | undefined,
+): Measure | null {
+  const at = (name: string) => atlas.statistics.findIndex((one) => one.name === name);
+  const said = attends(phrases);
+  const measured = said?.statistics.find((names) => names.every((name) => row.mean[at(name)] != null))?.map(at);
+  const parts = measured ?? (first ? [first.statistic] : []);
+  if (!parts.length) return null;
+  const { plain, unit } = atlas.statistics[parts[0]];
+  return {
+    label: plain,
+    value: parts.reduce((sum, part) => sum + row.mean[part]!, 0),
+    deviation: row.deviation[parts[0]],
+    parts: parts.length,
+    target: measured !== undefined && said!.targets === 1 && unit === MASS,
+  };
 }
 
 export const exists = (layers: LayerCard[], place: HeadRef) =>

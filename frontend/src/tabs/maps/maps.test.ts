@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { encodeLabel, MISSING, NOISE, TOP, UNKNOWN, UNPLACED } from "../../lib/encoding";
+import { inputsText, mapSentence, mixtureText, originText, setSentence, wholeSentence } from "../../lib/wording";
 import { DIMMED, NORMAL, SELECTED } from "../../points/style";
 import { amounted, categorical, colored, expanded, positional, ranged, tally } from "./coding";
 import { contrast } from "./contrast";
 import { picked, readLasso, readNumbers, states, toggled, writeLasso } from "./picking";
 import { existing, indexOf, ofExample, ofHead, placeOf, withValue, type Shape } from "./places";
-import { inputs, mapSentence, origin, patterns, ratio, sources } from "./sentence";
+import { inputsOf, mixtureOf, originOf, sources } from "./sources";
 import { factorsOf, foremost, spread } from "./spread";
 import { drawn, middle, middles, nearest } from "./typical";
 
@@ -241,71 +242,44 @@ describe("sentences", () => {
     sources(shape, Uint32Array.from(all.filter((i) => keep(placeOf(shape, i)))));
   const lengths = Array.from({ length: 50 }, (_, e) => 10 + e);
   it("say where maps come from", () => {
+    const text = (keep: Parameters<typeof from>[0]) => originText(originOf(shape, from(keep)));
+    expect(text(({ layer, head }) => layer === 2 && head === 1)).toBe("all from L2·H1");
+    expect(text(({ layer }) => layer > 1)).toBe("all from layers 2 and 3");
+    expect(text(() => true)).toBe("from 11 heads of all layers");
+    expect(text(({ layer }) => layer > 0)).toBe("from 8 heads of layers 1 to 3");
     expect(
-      origin(
-        shape,
-        from(({ layer, head }) => layer === 2 && head === 1),
-      ),
-    ).toBe("all from L2·H1");
-    expect(
-      origin(
+      originOf(
         shape,
         from(({ layer }) => layer > 1),
       ),
-    ).toBe("all from layers 2 and 3");
-    expect(
-      origin(
-        shape,
-        from(() => true),
-      ),
-    ).toBe("from 11 heads of all layers");
+    ).toEqual({ kind: "layers", layers: [2, 3], share: 1 });
   });
   it("say on what they were seen", () => {
-    expect(
-      inputs(
-        from(() => true),
-        lengths,
-        "text",
-      ),
-    ).toBe("on texts of every length");
-    expect(
-      inputs(
-        from(({ example }) => example === 9),
-        lengths,
-        "text",
-      ),
-    ).toBe("all on text 9");
-    expect(
-      inputs(
-        from(({ example }) => example > 40),
-        lengths,
-        "text",
-      ),
-    ).toBe("all on texts of more than 43 tokens");
-    expect(
-      inputs(
-        from(() => true),
-        new Array(50).fill(197),
-        "image",
-      ),
-    ).toBe("on 50 images");
+    const text = (keep: Parameters<typeof from>[0], some = lengths, what = "text") =>
+      inputsText(inputsOf(from(keep), some), what);
+    expect(text(() => true)).toBe("on texts of every length");
+    expect(text(({ example }) => example === 9)).toBe("all on text 9");
+    expect(text(({ example }) => example > 40)).toBe("all on texts of more than 43 tokens");
+    expect(text(({ example }) => example < 9)).toBe("all on texts of fewer than 26 tokens");
+    expect(text(() => true, new Array(50).fill(197), "image")).toBe("on 50 images");
   });
   it("name the patterns", () => {
-    expect(
-      patterns([
-        { name: "far, broad", share: 0.3, whole: 0.9 },
-        { name: "itself", share: 0.5, whole: 0.1 },
-      ]),
-    ).toBe("50\u202f% “itself” and 30\u202f% “far, broad”");
-    expect(
-      patterns([
-        { name: "a", share: 0.55, whole: 0.5 },
-        { name: "b", share: 0.45, whole: 0.5 },
-      ]),
-    ).toBe("the same mix of patterns as in all maps");
+    const text = (...shares: [name: string, share: number, whole: number][]) =>
+      mixtureText(mixtureOf(shares.map(([name, share, whole]) => ({ name, share, whole }))));
+    expect(text(["far, broad", 0.3, 0.9], ["itself", 0.5, 0.1])).toBe("50% “itself” and 30% “far, broad”");
+    expect(text(["a", 0.55, 0.5], ["b", 0.45, 0.5])).toBe("the same mix of patterns as in all maps");
+    expect(text(["a", 0.2, 0.5], ["b", 0.8, 0.5])).toBe("80% “b”");
+    expect(text(["a", 1, 1])).toBe("all “a”");
+    expect(text()).toBe("");
     expect(mapSentence("L0·H2 on text 7", "itself", { maps: 20, same: 19, heads: 3 })).toBe(
       "L0·H2 on text 7 is “itself”: 19 of its 20 nearest maps are too, from 3 heads.",
     );
-    expect([ratio(0.9964), ratio(1), ratio(0.83)]).toEqual(["> 0.99", "1.00", "0.83"]);
+    expect(setSentence("9 maps selected", ["", "all “a”", "on 3 texts"])).toBe("9 maps selected: all “a”; on 3 texts.");
+  });
+  it("say how far the picture can be trusted", () => {
+    const facts = { maps: 10080, heads: 72, examples: 140, modality: "text", trustworthiness: 0.9, patterns: 18 };
+    expect(wholeSentence(facts)).toBe(
+      "10,080 maps of 72 heads on 140 texts: near points mostly look alike (trustworthiness 0.90); 18 patterns.",
+    );
   });
 });

@@ -1,7 +1,7 @@
 // How maps of a set spread over the values of a column, against all maps.
 import type { ColumnCard, Examples } from "../../lib/api";
 import { encodeCode } from "../../lib/encoding";
-import { amount } from "../../lib/format";
+import { amount, count } from "../../lib/wording";
 import { categorical, ranged, tally, type Coded } from "./coding";
 import type { Shape } from "./places";
 
@@ -53,7 +53,7 @@ export function factorsOf(cards: ColumnCard[], examples: Examples, shape: Shape,
     const values = { n_tokens: examples.n_tokens, n_target: examples.n_target }[name] ?? examples.columns[name];
     if (!values) continue;
     const whole = values.every((value) => value === null || Number.isInteger(value));
-    const format = (value: number) => (whole ? value.toLocaleString("en") : amount(value));
+    const format = (value: number) => (whole ? count(value) : amount(value));
     const coded =
       card.kind === "number"
         ? ranged(

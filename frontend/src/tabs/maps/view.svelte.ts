@@ -8,13 +8,13 @@ import { route } from "../../lib/route.svelte";
 import { matches } from "../../lib/search";
 import { selection } from "../../lib/selection.svelte";
 import { theme } from "../../lib/theme.svelte";
-import { amount, kindNames } from "../../lib/format";
+import { amount, kindNames } from "../../lib/wording";
 import { warpPolygon, cachedQuantileLayout, layoutTicks, type Axes } from "../../points/quantile";
 import { gridOf } from "../../points/pick";
 import { amounted, categorical, colored, expanded, positional, type Coded } from "./coding";
 import { picked, readLasso, readNumbers, states } from "./picking";
 import { existing, indexOf, ofExample, ofHead, shapeOf, thatExist, withValue } from "./places";
-import { sources } from "./sentence";
+import { sources } from "./sources";
 import { factorsOf } from "./spread";
 
 /** What the colours stand for. */

@@ -18,7 +18,7 @@ describe("mixes", () => {
   it("counts labels head by head, noise and missing maps apart", () => {
     // two examples of two layers and two heads; the last head does not exist
     const labels = Uint16Array.from([3, NOISE, 1, MISSING, 3, 1, 3, MISSING]);
-    const mixes = mixesFromLabels(labels, 4);
+    const mixes = mixesFromLabels(labels, 4, 0.75);
     expect(mixes.get(0)).toMatchObject({ main: 3, mainShare: 1, entropy: 0, oneJob: true });
     expect(mixes.get(1)!.parts).toEqual([
       { cluster: -1, share: 0.5 },
@@ -26,6 +26,8 @@ describe("mixes", () => {
     ]);
     expect(mixes.get(2)!.entropy).toBeCloseTo(Math.log(2));
     expect(mixes.has(3)).toBe(false);
+    expect(mixes.get(2)!.oneJob).toBe(false);
+    expect(mixesFromLabels(labels, 4, 0.5).get(2)!.oneJob).toBe(true); // the threshold comes with the result
   });
   it("orders the table's shares and drops empty ones", () => {
     const heads = [
@@ -92,7 +94,7 @@ describe("colours and order", () => {
   });
   it("ranks by the size of the main cluster, then by its share", () => {
     const labels = Uint16Array.from([7, 4, 7, MISSING, 7, 4, 4, MISSING, 7, 4, 7, MISSING]);
-    const mixed = joined(rows, mixesFromLabels(labels, 4), 2);
+    const mixed = joined(rows, mixesFromLabels(labels, 4, 0.75), 2);
     expect(orderOf("cluster", false, atlas, mixed, [4, 7])).toEqual([1, 0, 2]);
     expect(orderOf("cluster", true, atlas, mixed, [4, 7])).toEqual([0, 2, 1]);
   });

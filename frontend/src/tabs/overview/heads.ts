@@ -2,9 +2,6 @@
 import type { HeadRow, Profile, Profiles } from "../../lib/api";
 import { decodeLabel } from "../../lib/encoding";
 
-export const ONE_JOB = 0.75; // share of a head's maps in one cluster from which on it has one job, as in the tables
-export const HAS = 0.1; // share of a head's maps from which on it counts as having a cluster
-
 export interface Part {
   cluster: number;
   share: number;
@@ -47,8 +44,11 @@ export function mixesOf(profiles: Profiles, across: number): Map<number, Mix> {
   return new Map(profiles.heads.map((one) => [one.layer * across + one.head, mix(one)]));
 }
 
-/** The same, counted from the labels of all maps: a clustering that is not correlated has no table of profiles. */
-export function mixesFromLabels(labels: Uint16Array, slots: number): Map<number, Mix> {
+/**
+ * The same, counted from the labels of all maps: a clustering that is not correlated has no table of profiles.
+ * `threshold` is the share of a head's maps in one cluster from which on it has one job.
+ */
+export function mixesFromLabels(labels: Uint16Array, slots: number, threshold: number): Map<number, Mix> {
   const counts = Array.from({ length: slots }, () => new Map<number, number>());
   for (let i = 0; i < labels.length; i++) {
     const cluster = decodeLabel(labels[i]);
@@ -62,7 +62,7 @@ export function mixesFromLabels(labels: Uint16Array, slots: number): Map<number,
     if (!total) return;
     const parts = [...own].map(([cluster, count]) => ({ cluster, share: count / total })).sort(byShare);
     const entropy = parts.reduce((sum, { share }) => sum - share * Math.log(share), 0);
-    const oneJob = parts[0].cluster >= 0 && parts[0].share >= ONE_JOB;
+    const oneJob = parts[0].cluster >= 0 && parts[0].share >= threshold;
     found.set(slot, { parts, main: parts[0].cluster, mainShare: parts[0].share, entropy, oneJob, related: [] });
   });
   return found;

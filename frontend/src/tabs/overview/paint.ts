@@ -1,10 +1,11 @@
 // All cells on one canvas: the mean map of each head, and below or around it what it is coloured by.
+import { PART } from "../../generated/thresholds";
 import { largest, mapPixels } from "../../lib/draw";
 import { categoryColor, categoryMark, textColorOn, scaleColor } from "../../lib/palette";
 import type { Theme } from "../../lib/theme.svelte";
-import { amount, headName } from "../../lib/format";
+import { amount, headName } from "../../lib/wording";
 import { onScale, type Amounts, type Coloring } from "./colouring";
-import { HAS, shareOf, type Head, type Mix } from "./heads";
+import { shareOf, type Head, type Mix } from "./heads";
 import type { Layout } from "./layout";
 import { resampler } from "./resample";
 
@@ -168,7 +169,7 @@ export function paint(canvas: HTMLCanvasElement, { heads, layout, sheet, colorin
   pen.font = `${(map > 160 * ratio ? 14 : 10.5) * ratio}px ${look.font}`;
   heads.forEach((head, at) => {
     const [left, top, mix] = [x[at], y[at], head.mix];
-    pen.globalAlpha = cluster === null || shareOf(mix, cluster) >= HAS ? 1 : FAINT;
+    pen.globalAlpha = cluster === null || shareOf(mix, cluster) >= PART ? 1 : FAINT;
     if (coloring.kind === "amount") amountCard(pen, coloring, at, look, layout, left, top);
     if (coloring.kind === "main" && mix && mix.main !== null) {
       const frame = frameOf(layout);

@@ -1,7 +1,7 @@
 // The heads of a text: where each one's points are in the buffers, in which order they are shown, and what is said.
 import type { HeadLayout, Progress, Tsne } from "../../lib/api";
 import type { HeadRef } from "../../lib/selection.svelte";
-import { amount, headName, plural } from "../../lib/format";
+import { amount, headName, plural, ratio } from "../../lib/wording";
 import type { Focus } from "../examples/tints";
 
 export type Sort = "layer" | "kl" | "activity" | "chain";
@@ -88,7 +88,7 @@ export function says(found: Tsne, place: HeadRef, points: number, what: string):
   const rank = ordered(found.heads, "activity").indexOf(at) + 1;
   const chain = one.chain > 1 ? `in chains of up to ${plural(one.chain, "step")}` : "without chains";
   const active = `${rank === 1 ? "" : `${ordinal(rank)} `}most active of ${plural(found.heads.length, "head")}`;
-  return `${headName(place)}, ${active}, reads these ${plural(points, found.unit === "word" ? "word" : "token")} ${chain}: KL ${least.toFixed(2)} to ${Math.max(...known).toFixed(2)} in ${plural(found.restarts, "restart")}.`;
+  return `${headName(place)}, ${active}, reads these ${plural(points, found.unit === "word" ? "word" : "token")} ${chain}: KL ${ratio(least)} to ${ratio(Math.max(...known))} in ${plural(found.restarts, "restart")}.`;
 }
 
 /** The least attention that is drawn as a line: about one line a token, and never of what is next to nothing. */

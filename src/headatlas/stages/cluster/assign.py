@@ -17,10 +17,11 @@ from headatlas.atlas.blocks import row_ranges
 from headatlas.atlas.schema import MISSING
 from headatlas.atlas.store import Atlas
 from headatlas.atlas.writer import Place, Writer, block_name
-from headatlas.stages.cluster.backends import one_thread
+from headatlas.numeric.pca import PrincipalAxes
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.cluster.fit import Fit, Labels, of_centers
 from headatlas.stages.cluster.fit_file import from_bytes
-from headatlas.stages.cluster.vectors import Floats, Space
+from headatlas.stages.cluster.vectors import Floats
 
 TOLERANCE = 1e-4  # of the mean variance, as scikit-learn has it
 PASSES = 100
@@ -38,18 +39,18 @@ class Job:
     of: str
     digest: str
 
-    def load(self) -> tuple[Space, Fit, dict[str, NDArray[Any]]]:
+    def load(self) -> tuple[PrincipalAxes, Fit, dict[str, NDArray[Any]]]:
         """The axes, the fit, and the labels of single maps or heads that are known already."""
         return _load(self.place, self.digest)
 
 
 @lru_cache(maxsize=2)
-def _load(place: Place, digest: str) -> tuple[Space, Fit, dict[str, NDArray[Any]]]:
+def _load(place: Place, digest: str) -> tuple[PrincipalAxes, Fit, dict[str, NDArray[Any]]]:
     writer = Writer(place)
     return from_bytes(writer.atlas.files.read(writer.file(FIT)))
 
 
-def project(atlas: Atlas, of: str, space: Space, examples: range) -> tuple[NDArray[np.bool_], Floats]:
+def project(atlas: Atlas, of: str, space: PrincipalAxes, examples: range) -> tuple[NDArray[np.bool_], Floats]:
     """Which maps of a block exist (example, layer, head), and the coordinates of those."""
     values = atlas.read("features", slice(examples.start, examples.stop), of)
     there = ~np.isnan(values).any(-1)
@@ -62,10 +63,10 @@ class Assign:
 
     job: Job
 
+    @single_thread()
     def __call__(self, number: int) -> int:
         """Label one block."""
         parallel.check()
-        one_thread()
         job, writer = self.job, Writer(self.job.place)
         examples = row_ranges(writer.atlas, "features", job.of)[number]
         labels, distance = _block(writer.atlas, job, examples)
@@ -106,10 +107,10 @@ class Sums:
     job: Job
     centers: NDArray[np.float64]
 
+    @single_thread()
     def __call__(self, number: int) -> tuple[int, Step]:
         """The number of the block, and its part."""
         parallel.check()
-        one_thread()
         atlas = Writer(self.job.place).atlas
         _, x = project(atlas, self.job.of, self.job.load()[0], row_ranges(atlas, "features", self.job.of)[number])
         return number, sums(x, self.centers)

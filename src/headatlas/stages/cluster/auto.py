@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import parallel, progress
+from headatlas import parallel, progress, wording
 from headatlas.errors import DataError
-from headatlas.stages.cluster.backends import one_thread
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.cluster.fit import Labels
 from headatlas.stages.cluster.vectors import Floats
 
@@ -98,11 +98,11 @@ def _silent(steps: int) -> None:
     pass
 
 
+@single_thread()
 def _regroup(
     regroups: Sequence[Regroup], x: Floats, drawn: list[NDArray[np.int64]], seed: int, task: tuple[int, int]
 ) -> tuple[int, int, Labels]:
     parallel.check()
-    one_thread()
     way, number = task
     present = drawn[number] > 0
     labels = np.full(len(x), ABSENT, np.int32)
@@ -117,7 +117,7 @@ def grid(n: int) -> list[int]:
     (40, [5, 6, 7, 8, 10], [2], [2])
     """
     if n < 3:
-        raise DataError(f"{progress.many(n, 'map')}: too few to choose a number of clusters. Give k")
+        raise DataError(f"{wording.many(n, 'map')}: too few to choose a number of clusters. Give k")
     return [k for k in GRID if k <= n // 3] or [k for k in (2, 3, 4) if k <= n // 3] or [2]
 
 

@@ -13,23 +13,16 @@ from numpy.typing import NDArray
 
 from headatlas.atlas.schema import NOISE
 from headatlas.errors import OptionError
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.cluster.fit import Labels
-
-
-def one_thread() -> None:
-    """This thread computes on one core from now on, so that sums have one order."""
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)
 
 
 @contextmanager
 def alone() -> Iterator[None]:
     """Compute on one core, without the warning about fewer different maps than k, which methods give themselves."""
     from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1), warnings.catch_warnings():
+    with single_thread("sklearn"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
 

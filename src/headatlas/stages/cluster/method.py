@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import options, progress
+from headatlas import options, wording
 from headatlas.errors import OptionError
 from headatlas.options import Auto, Option, declared, option
 from headatlas.stages.cluster import auto
@@ -100,7 +100,7 @@ class PartitionMethod(Method):
     def check_count(self, count: int) -> None:
         """Refuse more clusters than maps."""
         if self.k != "auto" and self.k > count:
-            raise OptionError(f"k {self.k}: there are only {progress.many(count, 'map')}. Choose a smaller k, or auto")
+            raise OptionError(f"k {self.k}: there are only {wording.many(count, 'map')}. Choose a smaller k, or auto")
 
     def settle(
         self, x: Floats, small: Floats, seed: int, bar: bool = True

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from headatlas.numeric.sampling import Index
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.fit import Labels
-from headatlas.stages.cluster.vectors import Floats, Index
+from headatlas.stages.cluster.vectors import Floats
 
 MAPS = 5000  # at most, for measures of all pairs
 WHOLE = 30_000  # maps at most, in whole examples, for agreement
@@ -21,15 +22,15 @@ FIELDS = pa.schema(
         ("measure", pa.string()),
         *((name, pa.float64()) for name in ("value", "low", "high")),
         ("maps", pa.int64()),
-        ("note", pa.string()),
+        ("pairs", pa.int32()),  # of bootstrap samples, for stability
     ]
 )
 Row = dict[str, Any]
 SHAPES = ("silhouette", "davies_bouldin", "calinski_harabasz")
 
 
-def _row(measure: str, value: float, interval: tuple[float, float], maps: int, note: str) -> Row:
-    return {"measure": measure, "value": value, "low": interval[0], "high": interval[1], "maps": maps, "note": note}
+def _row(measure: str, value: float, interval: tuple[float, float], maps: int, pairs: int | None = None) -> Row:
+    return {"measure": measure, "value": value, "low": interval[0], "high": interval[1], "maps": maps, "pairs": pairs}
 
 
 def _interval(value: float, error: float, count: int) -> tuple[float, float]:
@@ -56,9 +57,8 @@ def shape(x: Floats, labels: Labels, units: NDArray[Any] | None = None) -> list[
 
     there = labels >= 0
     x, labels = x[there], labels[there]
-    note = "without noise"
     if len(np.unique(labels)) < 2 or len(np.unique(labels)) >= len(x):
-        return [_row(name, np.nan, (np.nan, np.nan), len(x), note) for name in SHAPES]
+        return [_row(name, np.nan, (np.nan, np.nan), len(x)) for name in SHAPES]
     each = metrics.silhouette_samples(x, labels)
     ways: dict[str, Callable[[NDArray[np.bool_]], float]] = {
         "silhouette": lambda kept: float(each[kept].mean()),
@@ -69,7 +69,7 @@ def shape(x: Floats, labels: Labels, units: NDArray[Any] | None = None) -> list[
     for name, way in ways.items():
         value = way(np.ones(len(x), bool))
         interval = (np.nan, np.nan) if units is None else jackknife(way, units[there], value)
-        rows.append(_row(name, value, interval, len(x), note))
+        rows.append(_row(name, value, interval, len(x)))
     return rows
 
 
@@ -90,7 +90,7 @@ def agreement(labels: Labels, index: Index, *, intervals: bool = True) -> list[R
 
         value = way(np.ones(len(labels), bool))
         interval = jackknife(way, example, value) if intervals else (np.nan, np.nan)
-        rows.append(_row(name, value, interval, len(labels), "adjusted mutual information, whole examples"))
+        rows.append(_row(name, value, interval, len(labels)))
     return rows
 
 
@@ -113,12 +113,11 @@ def table(x: Floats, fitted: Labels, units: NDArray[Any], stable: Stability, lab
     nothing = (np.nan, np.nan)
     pairs = len(stable.values)
     low, high = _interval(stable.mean, float(np.std(stable.values, ddof=1) / np.sqrt(pairs)), pairs)
-    note = f"adjusted Rand index of {pairs} bootstrap pairs on the maps both drew"
     rows = [
-        _row("clusters", float(labels.max() + 1), nothing, there, "number of clusters"),
-        _row("noise", outside, nothing, there, "share of maps in no cluster"),
+        _row("clusters", float(labels.max() + 1), nothing, there),
+        _row("noise", outside, nothing, there),
         *shape(x, fitted, units),
-        _row("stability", stable.mean, (low, min(1.0, high)), len(stable.groups[0]), note),
+        _row("stability", stable.mean, (low, min(1.0, high)), len(stable.groups[0]), pairs),
         *agreement(*whole_examples(labels, seed)),
     ]
     return pa.Table.from_pylist(rows, FIELDS)

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from headatlas import progress
 from headatlas.atlas import engine, schema
 from headatlas.atlas.blocks import block_size
+from headatlas.atlas.sampled_maps import existing_heads
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
+from headatlas.numeric.pca import PrincipalAxes
+from headatlas.numeric.sampling import Index, thin
 from headatlas.options import check
 from headatlas.stages.cluster import quality
 from headatlas.stages.cluster.assign import FIT, Job, assign, lloyd
@@ -22,17 +25,7 @@ from headatlas.stages.cluster.backends import alone
 from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centers, old_numbers
 from headatlas.stages.cluster.fit_file import to_bytes
 from headatlas.stages.cluster.method import Method, Request
-from headatlas.stages.cluster.vectors import (
-    Floats,
-    Index,
-    Space,
-    draw,
-    fewer,
-    fit_space,
-    heads_of,
-    read_heads,
-    read_maps,
-)
+from headatlas.stages.cluster.vectors import Floats, fit_space, read_heads, sample_maps
 
 START = 100_000  # maps that give KMeans its first centers when all maps are to be used
 
@@ -42,7 +35,7 @@ class Sample:
     """Fitted maps: their places, the axes, and coordinates on them."""
 
     index: Index
-    space: Space
+    space: PrincipalAxes
     x: Floats
 
 
@@ -63,7 +56,7 @@ def cluster(atlas: Atlas, request: Request) -> Labels:
 def _check(atlas: Atlas, of: str, request: Request) -> None:
     """Refuse before anything is begun what cannot be."""
     check(request)
-    heads = len(heads_of(atlas))
+    heads = len(existing_heads(atlas))
     if request.sample < 0 or 0 < request.sample < heads:
         raise OptionError(
             f"sample {request.sample}: give at least one map for each of {heads} heads, or 0 for all maps"
@@ -73,11 +66,7 @@ def _check(atlas: Atlas, of: str, request: Request) -> None:
 
 def take_sample(atlas: Atlas, of: str, level: str, sample: int, seed: int) -> Sample:
     """Read maps (or means of heads) and give them coordinates."""
-    heads = heads_of(atlas)
-    if level == "heads":
-        index, values = read_heads(atlas, of, heads)
-    else:
-        index, values = read_maps(atlas, of, draw(atlas.array("features", of).shape[0], heads, sample, seed))
+    index, values = read_heads(atlas, of) if level == "heads" else sample_maps(atlas, of, sample, seed)
     space = fit_space(values)
     return Sample(index, space, space.apply(values))
 
@@ -87,7 +76,7 @@ def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None
     everything = request.level == "maps" and not request.sample and method.refines_over_all
     sample = take_sample(atlas, of, request.level, START if everything else request.sample, seed)
     method.check(len(sample.x))
-    small = fewer(sample.index, method.trial, seed)
+    small = thin(sample.index, method.trial, seed)
     settled, stable, tried = method.settle(sample.x, sample.x[small], seed)
     fit, fitted = settled.fit(sample.x, seed)
     if len(fit.centers) == 1:
@@ -109,7 +98,7 @@ def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None
 
 
 def _maps(atlas: Atlas, of: str) -> int:
-    return len(heads_of(atlas)) * int(atlas.array("features", of).shape[0])
+    return len(existing_heads(atlas)) * int(atlas.array("features", of).shape[0])
 
 
 def _over_all(atlas: Atlas, job: Job, fit: Fit, x: Floats, request: Request) -> tuple[Fit, Labels]:
@@ -146,7 +135,7 @@ def _publish(
 def _write_quality(
     result: engine.Result, sample: Sample, fitted: Labels, stable: Stability, labels: Labels, seed: int
 ) -> str:
-    part = fewer(sample.index, quality.MAPS, seed)
+    part = thin(sample.index, quality.MAPS, seed)
     measures = quality.table(sample.x[part], fitted[part], sample.index[part, 0], stable, labels, seed)
     return result.write_table("quality", measures)
 
@@ -166,7 +155,6 @@ def _facts(
     there = int(np.count_nonzero(labels >= schema.NOISE))
     counts = np.bincount(labels[labels >= 0], minlength=len(each)).tolist()
     noise = int(np.count_nonzero(labels == schema.NOISE)) / there
-    many = progress.many(len(counts), "cluster")
     return {
         "level": request.level,
         "method": settled.name,
@@ -178,5 +166,4 @@ def _facts(
         ],
         "noise": noise,
         "stability": stable.mean,
-        "line": f"{many}, stability {stable.mean:.2f}" + (f", {noise:.0%} noise" if noise else ""),
     }

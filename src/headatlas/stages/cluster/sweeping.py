@@ -9,15 +9,16 @@ import pyarrow as pa
 
 from headatlas import progress
 from headatlas.atlas import engine
+from headatlas.atlas.sampled_maps import existing_heads
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, OptionError
+from headatlas.numeric.sampling import thin
 from headatlas.stages.cluster import quality
 from headatlas.stages.cluster.auto import GRID
 from headatlas.stages.cluster.backends import alone
 from headatlas.stages.cluster.method import Method
 from headatlas.stages.cluster.methods import CLASSES
 from headatlas.stages.cluster.stage import Sample, take_sample
-from headatlas.stages.cluster.vectors import fewer, heads_of
 
 FIELDS = pa.schema(
     [("method", pa.string()), ("parameter", pa.string()), ("value", pa.float64())]
@@ -68,8 +69,9 @@ def sweep(
     unknown = [name for name in methods if name not in CLASSES]
     if unknown or not methods:
         raise OptionError(f"methods {', '.join(unknown) or 'none'}: choose among {', '.join(CLASSES)}")
-    if not len(heads_of(atlas)) <= sample:
-        raise OptionError(f"sample {sample}: give at least one map for each of {len(heads_of(atlas))} heads")
+    heads = len(existing_heads(atlas))
+    if sample < heads:
+        raise OptionError(f"sample {sample}: give at least one map for each of {heads} heads")
     options = {"methods": list(methods), "ks": list(ks), "sample": sample, "seed": seed}
     with engine.result(atlas, "sweep", "sweep", options, inputs={"features": of}) as result:
         if not result.finished:
@@ -105,7 +107,7 @@ def _try(method: Method, taken: Sample, seed: int) -> quality.Row:
     value = method.parameters[method.parameter]
     row: quality.Row = {"method": method.name, "parameter": method.parameter, "value": value}
     try:
-        small = fewer(taken.index, method.trial, seed)
+        small = thin(taken.index, method.trial, seed)
         settled, stable, _ = method.settle(taken.x, taken.x[small], seed, bar=False)
         labels = settled.fit(taken.x, seed)[1]
     except DataError:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import torch
 
-from headatlas import data, models, progress
+from headatlas import data, models, progress, wording
 from headatlas.atlas import engine
 from headatlas.atlas.files import Files
 from headatlas.atlas.store import HEADER, Atlas
@@ -19,6 +18,7 @@ from headatlas.data import Dataset, Example
 from headatlas.errors import OptionError
 from headatlas.models.encode import Overlong
 from headatlas.models.model import Model
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.collect.block import CollectBlock, CollectJob
 from headatlas.stages.collect.plan import Options, Plan, plan
 from headatlas.stages.collect.sampled import NAMES
@@ -162,17 +162,15 @@ def _report(counts: dict[str, Any], model: Model) -> None:
     """Report what was skipped or cut."""
     if counts["skipped"]:
         shown = "; ".join(counts["skipped_named"][:5]) + (" …" if counts["skipped"] > 5 else "")
-        progress.say(f"skipped: {progress.many(counts['skipped'], 'example')} ({shown})")
+        progress.say(f"skipped: {wording.many(counts['skipped'], 'example')} ({shown})")
     if counts["cut"]:
-        lost = f"{progress.many(counts['cut'], 'text')} ({progress.many(counts['cut_tokens'], 'token')} lost)"
+        lost = f"{wording.many(counts['cut'], 'text')} ({wording.many(counts['cut_tokens'], 'token')} lost)"
         progress.say(f"truncated: {lost}; --overlong window keeps the whole text")
     if counts["windowed"]:
-        progress.say(f"cut in windows: {progress.many(counts['windowed'], 'text')} in {counts['windows']:,} windows")
+        progress.say(f"cut in windows: {wording.many(counts['windowed'], 'text')} in {counts['windows']:,} windows")
     if counts["unknown"] > counts["tokens"] / 5:
-        share = counts["unknown"] / counts["tokens"]
-        progress.say(
-            f"{share:.0%} of all tokens are unknown to the tokenizer of {model.name}: does it fit these texts?"
-        )
+        share = wording.percent(counts["unknown"] / counts["tokens"])
+        progress.say(f"{share} of all tokens are unknown to the tokenizer of {model.name}: does it fit these texts?")
 
 
 def _create_arrays(result: engine.Result, model: Model, plan: Plan, options: Options) -> None:
@@ -190,11 +188,8 @@ def _create_arrays(result: engine.Result, model: Model, plan: Plan, options: Opt
 
 def _collect(result: engine.Result, job: CollectJob, workers: int, scheduler: str | None) -> None:
     ranges = [job.plan.examples(number) for number in range(job.plan.blocks)]
-    threads = torch.get_num_threads()
-    try:
+    with single_thread():
         engine.run_blocks(result, CollectBlock(job), ranges, "collecting", workers=workers, scheduler=scheduler)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _finish(result: engine.Result, model: Model, plan: Plan) -> None:

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 import numpy as np
-import torch
 
 from headatlas import models, parallel
 from headatlas.atlas.store import Atlas
+from headatlas.atlas.tokens import read_image_paths, read_tokens
 from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.errors import ModelError
 from headatlas.models import capture
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import Encoded
 from headatlas.models.model import Kind, Modality, Model
-from headatlas.stages.collect.dataset_tables import read_examples, read_images
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.collect.layout import Layout, image_layout, text_layout
 from headatlas.stages.collect.plan import Options, Plan
 from headatlas.stages.collect.reduce import MakeLayout, Reduce
@@ -68,9 +68,9 @@ class CollectBlock:
 
     job: CollectJob
 
+    @single_thread()
     def __call__(self, number: int) -> int:
         """Collect one block."""
-        torch.set_num_threads(1)  # the same bits wherever it runs
         return collect_block(Writer(self.job.place), self.job.load(), self.job, number)
 
 
@@ -125,13 +125,13 @@ def _batches(
     """Batches of examples of similar length, each within the token budget, padding included."""
     if model.grid is not None:
         tokens = len(model.grid.special) + model.grid.rows * model.grid.columns
-        paths = read_images(atlas, numbers)
+        paths = read_image_paths(atlas, numbers)
         size = max(1, job.options.batch_tokens // tokens)
         for start in range(0, len(numbers), size):
             parallel.check()
             yield list(numbers[start : start + size]), image_batch(model, paths[start : start + size]), []
         return
-    encoded = read_examples(atlas, numbers)
+    encoded = read_tokens(atlas, numbers)
     lengths = [(len(example.source), len(example.target) if example.target else 0) for example in encoded]
     batch: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda place: (sum(lengths[place]), lengths[place])):

@@ -1,21 +1,19 @@
-"""Examples and tokens as tables: written as the dataset is read, and read back for the model."""
+"""Examples and tokens as tables, written as the dataset is read. `atlas.tokens` reads them back."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from headatlas.atlas import schema
-from headatlas.atlas.store import Atlas
 from headatlas.atlas.writer import Writer
 from headatlas.data import Dataset
-from headatlas.models.encode import Encoded, Tokens
+from headatlas.models.encode import Encoded
 from headatlas.models.model import Grid
 
 Item = TypeVar("Item")
@@ -104,41 +102,6 @@ def _patch_columns(grid: Grid) -> dict[str, Any]:
         "row": np.concatenate([off, row]),
         "column": np.concatenate([off, column]),
     }
-
-
-def read_examples(atlas: Atlas, numbers: Sequence[int]) -> list[Encoded]:
-    """The tokens of some examples."""
-    encoded: dict[int, Encoded] = {}
-    for group in sorted({number // schema.TABLE_ROWS for number in numbers}):
-        tokens = atlas.table_groups("tokens", [group])
-        columns = {name: tokens[name].to_numpy() for name in TOKENS}
-        starts = np.flatnonzero(np.diff(columns["example"], prepend=-1, append=-1))
-        for start, stop in pairwise(starts):
-            number = int(columns["example"][start])
-            if number in numbers:
-                encoded[number] = _encoded({name: values[start:stop] for name, values in columns.items()})
-    return [encoded[number] for number in numbers]
-
-
-def _encoded(columns: dict[str, Any]) -> Encoded:
-    target = columns["target"].astype(bool)
-    return Encoded(_tokens(columns, ~target), _tokens(columns, target) if target.any() else None)
-
-
-def _tokens(columns: dict[str, Any], which: Any) -> Tokens:
-    chosen = {name: values[which] for name, values in columns.items()}
-    return Tokens(
-        chosen["id"], list(chosen["text"]), chosen["word"], chosen["special"], chosen["segment"], chosen["start"],
-        chosen["stop"],
-    )  # fmt: skip
-
-
-def read_images(atlas: Atlas, numbers: Sequence[int]) -> list[str]:
-    """The image files of some examples."""
-    groups = sorted({number // schema.TABLE_ROWS for number in numbers})
-    table = atlas.table_groups("examples", groups)
-    paths = dict(zip(table["example"].to_pylist(), table["image"].to_pylist(), strict=True))
-    return [paths[number] for number in numbers]
 
 
 # columns of the dataset

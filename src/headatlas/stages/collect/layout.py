@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from headatlas.models.encode import Tokens
 from headatlas.models.model import Grid
+from headatlas.numeric.pooling import pooling_columns, pooling_rows
 from headatlas.stages.collect import kernel
 from headatlas.statistics import SPECIAL, Mark, Modality, Relation, collected
 
@@ -19,6 +20,7 @@ Floats = NDArray[np.float32]
 Pairs = tuple[Ints, Ints]  # keys that belong to each query: start of each query's keys (query + 1,), keys
 NONE: Ints = np.empty(0, np.int64)
 PUNCTUATION = {".", ","}
+SENTENCE_ENDS, CLOSERS = frozenset(".!?"), frozenset("\"'”’»)]}")
 
 
 class Layout(NamedTuple):
@@ -32,43 +34,6 @@ class Layout(NamedTuple):
     separators: tuple[Ints, Ints]  # queries and keys that are separators
     grid: bool  # patches of an image, not tokens of a text
     square: bool  # queries and keys are the same tokens
-
-
-def overlaps(cells: int, bins: int) -> Any:
-    """How `cells` equal cells overlap `bins` equal bins of the same interval, in units of 1 / (cells · bins).
-
-    >>> overlaps(2, 3)  # (cell, bin)
-    array([[2, 1, 0],
-           [0, 1, 2]])
-    """
-    cell = np.arange(cells)[:, None]
-    own = np.arange(bins)[None, :]
-    low = np.maximum(cell * bins, own * cells)
-    high = np.minimum((cell + 1) * bins, (own + 1) * cells)
-    return np.maximum(high - low, 0)
-
-
-@lru_cache(maxsize=1024)
-def pooling_rows(queries: int, resolution: int) -> tuple[Ints, Floats]:
-    """For each query the first bin it falls in, and its weight in that bin and the following ones."""
-    return _packed(overlaps(queries, resolution) / queries)
-
-
-@lru_cache(maxsize=1024)
-def pooling_columns(keys: int, resolution: int) -> tuple[Ints, Floats]:
-    """For each bin the first key that falls in it, and the share of that key and the following ones."""
-    return _packed(overlaps(keys, resolution).T / resolution)
-
-
-def _packed(dense: NDArray[np.float64]) -> tuple[Ints, Floats]:
-    """Rows of a band matrix as (start of each row, values from there on)."""
-    first = (dense > 0).argmax(1)
-    width = int((dense > 0).sum(1).max())
-    weights = np.zeros((len(dense), width), np.float32)
-    for number, start in enumerate(first):
-        values = dense[number, start : start + width]
-        weights[number, : len(values)] = values
-    return first.astype(np.int64), weights
 
 
 def _line(count: int, scale: float) -> Floats:
@@ -155,6 +120,38 @@ def _induction(queries: Tokens, keys: Tokens, causal: bool) -> Pairs:
     return pairs
 
 
+def _same_sentence(queries: Tokens, keys: Tokens, causal: bool) -> Pairs:
+    if queries is not keys:
+        return np.zeros(len(queries) + 1, np.int64), NONE  # undefined: they are different texts
+    numbers = sentences(keys.text, keys.special, keys.segment)
+    together = (numbers[:, None] == numbers[None, :]) & (numbers >= 0)
+    return np.append(0, np.cumsum(together.sum(1))).astype(np.int64), np.nonzero(together)[1].astype(np.int64)
+
+
+def sentences(pieces: Sequence[str], special: Iterable[bool], segment: Iterable[int]) -> Ints:
+    """The number of the sentence of each token; -1 for special tokens.
+
+    A sentence ends with its segment, or with a token of `.`, `!` or `?`; more of these, and closing quotes and brackets
+    that follow, are still part of it. The dot of an abbreviation or a number counts like any other.
+
+    >>> pieces = ["[CLS]", "“", "go", "!", "”", "she", "left", ".", "[SEP]", "who", "?", "[SEP]"]
+    >>> sentences(pieces, [piece[0] == "[" for piece in pieces], [0] * 9 + [1] * 3)
+    array([-1,  0,  0,  0,  0,  1,  1,  1, -1,  2,  2, -1])
+    """
+    numbers = np.full(len(pieces), -1, np.int64)
+    number, ended, last = 0, False, None
+    for place, (piece, outside, part) in enumerate(zip(pieces, special, segment, strict=True)):
+        if outside:
+            continue
+        characters = {*_plain(piece)}
+        closes = characters <= SENTENCE_ENDS | CLOSERS
+        starts = (ended and not closes) or last not in (None, part)
+        number += starts
+        ended = closes and (not characters.isdisjoint(SENTENCE_ENDS) or (ended and not starts))
+        numbers[place], last = number, part
+    return numbers
+
+
 def _same_row(places: Floats) -> Pairs:
     return _same_line(places[0], places[2] > 0)
 
@@ -185,7 +182,12 @@ def _first(keys: Tokens) -> Ints:
 
 
 def _punctuation(keys: Tokens) -> Ints:
-    return _where(np.array([piece.strip().removeprefix("##") in PUNCTUATION for piece in keys.text], bool))
+    return _where(np.array([_plain(piece) in PUNCTUATION for piece in keys.text], bool))
+
+
+def _plain(piece: str) -> str:
+    """A piece of text without the space before it and the mark of a continued word."""
+    return piece.strip().removeprefix("##")
 
 
 def _text_marks(keys: Tokens, specials: tuple[int, ...]) -> list[Ints]:
@@ -207,7 +209,8 @@ def _in_order(modality: Modality, kind: type, functions: Mapping[str, _Function]
     return tuple(functions[name] for name in names)
 
 
-_TEXT_RELATIONS = _in_order("text", Relation, {"same_token": _same_token, "induction": _induction})
+_RELATIONS = {"same_token": _same_token, "induction": _induction, "same_sentence": _same_sentence}
+_TEXT_RELATIONS = _in_order("text", Relation, _RELATIONS)
 _IMAGE_RELATIONS = _in_order("image", Relation, {"same_row": _same_row, "same_column": _same_column})
 _MARKS: dict[str, Callable[[Tokens], Ints] | None] = {
     "first": _first,

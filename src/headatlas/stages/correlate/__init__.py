@@ -1,4 +1,4 @@
-"""Correlate clusters with layers, heads, examples and columns: where each lives, how sure that is, what to call it."""
+"""Correlate clusters with layers, heads, examples and columns: where each occurs, how sure that is, what to call it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from headatlas.stages.correlate.dataset_columns import Column, chosen_columns
 from headatlas.stages.correlate.effect import Draws
 from headatlas.stages.correlate.factors import Factor, head_tables, tests
 from headatlas.stages.correlate.locality import locality
-from headatlas.stages.correlate.names import names
+from headatlas.stages.correlate.names import Name, names
 from headatlas.stages.correlate.summary import summary
+from headatlas.wording.thresholds import ANALYSIS
 
 __all__ = ["clusters", "summary"]
 
@@ -82,16 +83,16 @@ def _describe(
         "exemplars": tables.examples_of(maps, _distance(atlas, maps, of), exemplars),
         "profiles": tables.profiles(maps, named),
         "related": tables.related_heads(maps, statistics),
-        "locality": tables.neighbours(near),
+        "locality": tables.neighbors(near),
     }
     return made, _facts(maps, named, factors, level, statistics)
 
 
-def _named(maps: Coded, statistics: Statistics) -> dict[int, tuple[str, str]]:
-    """Names, the largest cluster first; noise is called that."""
+def _named(maps: Coded, statistics: Statistics) -> dict[int, Name]:
+    """Names, the largest cluster first; noise has no phrases and no reasons."""
     order = [code for code in home.by_size(maps) if maps.clusters[code] != schema.NOISE]
     found = names({int(maps.clusters[code]): statistics.evidence(code) for code in order})
-    return found | {schema.NOISE: ("noise", "maps that belong to no cluster")}
+    return found | {schema.NOISE: Name((), 1, (), False, 0)}
 
 
 def _distance(atlas: Atlas, maps: Coded, of: str) -> Any:
@@ -103,16 +104,17 @@ def _distance(atlas: Atlas, maps: Coded, of: str) -> Any:
 
 
 def _facts(
-    maps: Coded, named: dict[int, tuple[str, str]], factors: list[Factor], level: str, statistics: Statistics
+    maps: Coded, named: dict[int, Name], factors: list[Factor], level: str, statistics: Statistics
 ) -> dict[str, Any]:
-    known = {int(cluster): named[int(cluster)][0] for cluster in maps.clusters if cluster != schema.NOISE}
-    first = ", ".join(list(known.values())[:3]) + (" …" if len(known) > 3 else "")
-    line = progress.many(len(known), "cluster") + (f": {first}" if known else ", all maps are noise")
+    clusters = [int(cluster) for cluster in maps.clusters if cluster != schema.NOISE]
     return {
-        "line": line,
         "level": level,
-        "names": {str(cluster): name for cluster, name in known.items()},
+        "names": [
+            {"cluster": cluster, "phrases": list(named[cluster].phrases), "ordinal": named[cluster].ordinal}
+            for cluster in clusters
+        ],
         "columns": [one.name for one in factors if one.name not in ("head", "layer", "example")],
         "draws": DRAWS,
         "statistics_examples": statistics.examples,
+        "thresholds": ANALYSIS,
     }

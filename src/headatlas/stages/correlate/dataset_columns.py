@@ -27,7 +27,8 @@ class Column:
     name: str
     codes: Array  # (example,)
     values: tuple[str, ...]
-    note: str = ""
+    binned: bool = False  # numbers, cut at their quartiles
+    left_out: int = 0  # examples without a value
 
 
 def usable(table: pa.Table) -> list[str]:
@@ -70,17 +71,18 @@ def _column(name: str, values: pa.ChunkedArray) -> tuple[Column | None, str]:
     distinct = sorted({one for one, there in zip(plain, known, strict=True) if there})
     if len(distinct) < 2:
         return None, "has the same value everywhere" if distinct else "is empty"
-    note = "" if known.all() else f"{progress.many(int((~known).sum()), 'example')} without a value left out"
+    left_out = int((~known).sum())
     if number and (len(distinct) > MOST or name in LENGTHS or pa.types.is_floating(kind)) and len(distinct) > BINS:
-        return _binned(name, np.array([one if ok else np.nan for one, ok in zip(plain, known, strict=True)]), note), ""
+        numbers = np.array([one if ok else np.nan for one, ok in zip(plain, known, strict=True)])
+        return _binned(name, numbers, left_out), ""
     if len(distinct) > MOST:
         return None, f"has {len(distinct):,} values"
     place = {one: code for code, one in enumerate(distinct)}
     codes = np.array([place[one] if ok else -1 for one, ok in zip(plain, known, strict=True)])
-    return Column(name, codes, tuple(_written(one) for one in distinct), note), ""
+    return Column(name, codes, tuple(_written(one) for one in distinct), left_out=left_out), ""
 
 
-def _binned(name: str, numbers: Array, note: str) -> Column:
+def _binned(name: str, numbers: Array, left_out: int) -> Column:
     """Numbers cut at their quartiles; bins that would be empty are left out."""
     numbers = numbers.astype(np.float64)
     known = numbers[np.isfinite(numbers)]
@@ -90,7 +92,7 @@ def _binned(name: str, numbers: Array, note: str) -> Column:
     ends = [(known[codes[np.isfinite(numbers)] == code].min(), known[codes[np.isfinite(numbers)] == code].max())
             for code in range(len(cuts) + 1)]  # fmt: skip
     values = tuple(f"{low:g}" if low == high else f"{low:g}–{high:g}" for low, high in ends)
-    return Column(name, codes, values, "; ".join(filter(None, ["cut at its quartiles", note])))
+    return Column(name, codes, values, binned=True, left_out=left_out)
 
 
 def _written(value: Any) -> str:

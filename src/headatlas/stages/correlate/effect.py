@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.numeric.metrics import entropy, interval
 from headatlas.stages.correlate.shuffle import places
 
 Array = NDArray[Any]
-LEVEL = (2.5, 97.5)  # percentiles of a 95 % interval
 
 
 def phi_squared(table: Array) -> Array:
@@ -51,16 +50,11 @@ def adjusted_information(table: Array) -> float:
     n = int(table.sum())
     if min(table.shape) < 2:
         return float("nan")
-    rows, columns = _entropy(table.sum(1) / n), _entropy(table.sum(0) / n)
-    mutual = rows + columns - _entropy(table.ravel() / n)
+    rows, columns, cells = (float(entropy(counts / n)) for counts in (table.sum(1), table.sum(0), table[table > 0]))
+    mutual = rows + columns - cells
     expected = float(expected_mutual_information(table, n))
     span = (rows + columns) / 2 - expected
     return float((mutual - expected) / (span if abs(span) > 1e-15 else 1e-15))
-
-
-def _entropy(shares: Array) -> float:
-    shares = shares[shares > 0]
-    return float(-(shares * np.log(shares)).sum())
 
 
 def corrected(p: Array) -> Array:
@@ -126,17 +120,6 @@ class Draws:
                 batch = []
         if batch:
             yield np.array(batch, np.float64)
-
-
-def interval(draws: Array) -> tuple[Array, Array]:
-    """The 95 % interval over the first axis; NaN where there is nothing to vary."""
-    if len(draws) == 0:
-        empty = np.full(draws.shape[1:], np.nan)
-        return empty, empty
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a cell that is NaN in every draw stays NaN
-        low, high = np.nanpercentile(draws, LEVEL, 0)
-    return low, high
 
 
 # Cliff's delta

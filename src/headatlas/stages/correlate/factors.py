@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import parallel
+from headatlas.numeric.metrics import interval
 from headatlas.stages.correlate import shuffle
 from headatlas.stages.correlate.counts import Coded, null_heads, null_layers, one_example
 from headatlas.stages.correlate.dataset_columns import Column, Units, units
@@ -19,10 +20,10 @@ from headatlas.stages.correlate.effect import (
     bound,
     corrected,
     cramers_v,
-    interval,
     phi_squared,
     table_v,
 )
+from headatlas.wording import head_name
 
 Array = NDArray[Any]
 Step = Callable[[int], None]
@@ -31,7 +32,13 @@ CHUNK = 20  # shuffles a thread does in one go
 
 @dataclass(frozen=True)
 class Factor:
-    """A factor against the clusters; cells are arrays (value, code), NaN where there is no test."""
+    """A factor against the clusters; cells are arrays (value, code), NaN where there is no test.
+
+    `shuffled` says what changes places: labels over the `heads` of an example or the `examples` of a head, values over
+    `texts` or, where they differ within one, over texts of equally many `windows`, or heads over the `grid`.
+    `untested` says why there is nothing to test: `one cluster`, `one value`, `one label per head`,
+    `same in all examples`. Numbers of a column may be `binned`; examples without a value are `left_out`.
+    """
 
     name: str
     values: tuple[str, ...]
@@ -43,7 +50,10 @@ class Factor:
     low: float = float("nan")
     high: float = float("nan")
     permutations: int = 0
-    note: str = ""
+    shuffled: str | None = None
+    untested: str | None = None
+    binned: bool = False
+    left_out: int = 0
     cells: dict[str, Array] = field(default_factory=dict)
 
 
@@ -123,7 +133,7 @@ def heads_and_layers(maps: Coded, permutations: int, seed: int, draws: Draws, st
     for (name, values, draw), table, tally, null in zip(named, tables, tallies, nulls, strict=True):
         tail = bound(table, null[0], table.sum(1, keepdims=True))
         cells = _cells(tally, null[1], tail, permutations, draw)
-        found.append(_factor(name, values, tally, permutations, phi_squared(draw), cells))
+        found.append(_factor(name, values, tally, permutations, phi_squared(draw), cells, "heads"))
     return found
 
 
@@ -141,7 +151,7 @@ def _examples(maps: Coded, counts: Array, permutations: int, seed: int, draws: D
         own = weights[maps.group]
         totals = own @ counts
         phi.append((own @ squares / np.maximum(totals, 1)).sum() - 1)
-    return _factor("example", (), tally, permutations, np.array(phi), {})
+    return _factor("example", (), tally, permutations, np.array(phi), {}, "examples")
 
 
 def of_column(
@@ -156,18 +166,19 @@ def of_column(
         lay = (unit.members, unit.starts, unit.strata, unit.kept)
         return [shuffle.values_over_groups(own, values, *lay, kinds, seed, number)]
 
-    begun, note = Tally(table), column.note
+    begun = Tally(table)
     if unit.kept:  # no closed form: the variance comes from shuffles of their own
         others = [shuffled(permutations + number)[0] for number in range(200)]
         variance, tail = np.mean([(one - begun.expected(one)) ** 2 for one in others], 0), None
-        note = "; ".join(filter(None, [note, "differs within texts: texts of equally many windows change places"]))
     else:
         variance, tail = null_column(own, values, unit, kinds)
     (tally,) = _tallied(shuffled, [begun], permutations, step)
     group = maps.group[unit.examples]
     drawn = np.array([shuffle.weighted_values(own, values, w[group], kinds) for w in draws]).reshape(-1, *table.shape)
     cells = _cells(tally, variance, tail, permutations, drawn)
-    return _factor(column.name, column.values, tally, permutations, phi_squared(drawn), cells, note)
+    shuffled_by = "windows" if unit.kept else "texts"
+    found = _factor(column.name, column.values, tally, permutations, phi_squared(drawn), cells, shuffled_by)
+    return replace(found, binned=column.binned, left_out=column.left_out)
 
 
 def null_column(counts: Array, values: Array, unit: Units, kinds: int) -> tuple[Array, Array]:
@@ -200,21 +211,20 @@ def _of_heads(maps: Coded, counts: Array, permutations: int, seed: int, step: St
     tail = bound(own, mean, own.sum(1, keepdims=True))
     cells = _cells(tally, variance, tail, permutations, np.empty((0, *own.shape)))
     cells["expected"] = mean * len(maps.codes)  # maps, as elsewhere
-    layers = _factor("layer", _layer_names(maps), tally, permutations, np.empty(0), cells,
-                     "a test of heads, which are shuffled over the grid")  # fmt: skip
+    layers = _factor("layer", _layer_names(maps), tally, permutations, np.empty(0), cells, "grid")
     return [
-        _plain("head", _head_names(maps), heads, "each head has one label by construction: nothing to test"),
+        _plain("head", _head_names(maps), heads, "one label per head"),
         replace(layers, table=maps.by_layer(heads)),
-        _plain("example", (), counts, "labels are the same in all examples: nothing to test"),
+        _plain("example", (), counts, "same in all examples"),
     ]
 
 
-def _plain(name: str, values: tuple[str, ...], table: Array, note: str) -> Factor:
+def _plain(name: str, values: tuple[str, ...], table: Array, untested: str) -> Factor:
     """A factor without a test."""
     nothing = np.full(table.shape, np.nan)
     expected = table.sum(1, keepdims=True) * table.sum(0, keepdims=True) / max(1, table.sum())
     cells = dict.fromkeys(("residual", "low", "high", "p", "q"), nothing) | {"expected": expected}
-    return Factor(name, values, table, table_v(table), adjusted_information(table), note=note, cells=cells)
+    return Factor(name, values, table, table_v(table), adjusted_information(table), untested=untested, cells=cells)
 
 
 def _tallied(shuffled: Callable[[int], list[Array]], begun: list[Tally], permutations: int, step: Step) -> list[Tally]:
@@ -245,21 +255,19 @@ def _factor(
     permutations: int,
     drawn: Array,
     cells: dict[str, Array],
-    note: str = "",
+    shuffled: str,
 ) -> Factor:
     """The whole table of a factor in numbers: as seen, as shuffled, and phi² as drawn."""
     table = tally.seen
     rows, columns = int((table.sum(1) > 0).sum()), int((table.sum(0) > 0).sum())
     n = int(table.sum())
     low, high = interval(cramers_v(drawn, n, rows, columns))
-    if min(rows, columns) < 2:
-        only = "one cluster only" if columns < 2 else "one value only"
-        note = "; ".join(filter(None, [note, f"{only}: nothing to test"]))
+    untested = "one cluster" if columns < 2 else "one value" if rows < 2 else None
     return Factor(
         name, values, table, table_v(table), adjusted_information(table),
         p=(1 + tally.above) / (1 + permutations), low=float(low), high=float(high),
         chance=float(cramers_v(np.array(tally.phi / permutations), n, rows, columns)),
-        permutations=permutations, note=note, cells=cells,
+        permutations=permutations, shuffled=shuffled, untested=untested, cells=cells,
     )  # fmt: skip
 
 
@@ -280,4 +288,4 @@ def _layer_names(maps: Coded) -> tuple[str, ...]:
 
 
 def _head_names(maps: Coded) -> tuple[str, ...]:
-    return tuple(f"L{layer}·H{head}" for layer, head in zip(maps.layer, maps.head, strict=True))
+    return tuple(head_name(layer, head) for layer, head in zip(maps.layer, maps.head, strict=True))

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.numeric.metrics import entropy
+
 Array = NDArray[Any]
-ONE_JOB = 0.75  # share of a head's maps in one cluster from which on it has one job
 RELATED = 5
 
 
@@ -16,12 +17,6 @@ def shares(table: Array) -> Array:
     """Profiles (…, slot, code): which share of a head's maps lies in each cluster."""
     found: Array = table / np.maximum(table.sum(-1, keepdims=True), 1)
     return found
-
-
-def entropy(profile: Array) -> Array:
-    """Entropy of the last axis, in nats."""
-    found: Array = -(profile * np.log(np.where(profile > 0, profile, 1))).sum(-1)
-    return found + 0.0  # no minus zero
 
 
 def similarity(profile: Array) -> Array:

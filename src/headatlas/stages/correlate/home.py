@@ -1,51 +1,66 @@
-"""The table of clusters: where each lives, in words."""
+"""The table of clusters: what each is called and why, how large it is, and which layers and heads it belongs to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from headatlas.progress import percent
+from headatlas.numeric.metrics import entropy
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.factors import Factor
-from headatlas.stages.correlate.heads import entropy
-from headatlas.stages.correlate.tables import SURE, TEXT, WHOLE, Named, plain
+from headatlas.stages.correlate.names import Name
+from headatlas.stages.correlate.tables import FLAG, REAL, TEXT, WHOLE, make_table
+from headatlas.wording import Association, HeadShare, cluster_name
+from headatlas.wording.thresholds import MOSTLY, SIGNIFICANT, SURPLUS, WORTH
 
 Array = NDArray[Any]
-MORE = 1.25  # a layer is part of a home if it has a quarter more of a cluster than its fair share
-SHOWN = 5
-WORTH = 1.1  # a smaller surplus of a column's value, however significant, is not worth a line
 
+HEAD = pa.struct({"layer": pa.int32(), "head": pa.int32(), "share": REAL})
+REASON = pa.struct({"statistic": TEXT} | dict.fromkeys(("mean", "rest", "delta", "low", "high"), REAL))
+ASSOCIATION = pa.struct({"column": TEXT, "value": TEXT, "ratio": REAL, "q": REAL})
 FIELDS = {
-    "cluster": pa.int32(), "name": TEXT, "evidence": TEXT, "maps": WHOLE, "share": pa.float64(),
-    "stability": pa.float64(), "layers": TEXT, "heads": TEXT, "n_heads": pa.int32(), "head_entropy": pa.float64(),
-    "examples": WHOLE, "association": TEXT,
+    "cluster": pa.int32(), "name": TEXT, "maps": WHOLE, "share": REAL, "stability": REAL, "mostly": pa.int32(),
+    "layers": pa.list_(pa.int32()), "heads": pa.list_(HEAD), "head_entropy": REAL, "examples": WHOLE,
+    "association": ASSOCIATION, "phrases": pa.list_(TEXT), "ordinal": pa.int32(), "reasons": pa.list_(REASON),
+    "named": FLAG, "statistics": pa.int32(),
 }  # fmt: skip
 
 
-def clusters(maps: Coded, named: Named, factors: Sequence[Factor], stability: Mapping[int, float | None]) -> pa.Table:
+def clusters(
+    maps: Coded, named: Mapping[int, Name], factors: Sequence[Factor], stability: Mapping[int, float | None]
+) -> pa.Table:
     """A row for each cluster, the largest first, noise last."""
-    by_name = {one.name: one for one in factors}
+    by_name = {factor.name: factor for factor in factors}
     head, layer = by_name["head"], by_name["layer"]
-    columns = [one for one in factors if one.name not in ("head", "layer", "example")]
+    columns = [factor for factor in factors if factor.name not in ("head", "layer", "example")]
     total = head.table.sum()
     rows = []
     for code in by_size(maps):
-        cluster, own = int(maps.clusters[code]), head.table[:, code]
-        mostly = own >= np.maximum(1, head.table.sum(1)) / 2
-        spread = entropy(own / own.sum()) / np.log(len(own)) if len(own) > 1 else 0.0
-        name, why = named[cluster]
+        cluster, counts = int(maps.clusters[code]), head.table[:, code]
+        mostly = counts >= np.maximum(1, head.table.sum(1)) * MOSTLY
+        spread = entropy(counts / counts.sum()) / np.log(len(counts)) if len(counts) > 1 else 0.0
         rows.append(
-            {"cluster": cluster, "name": name, "evidence": why, "maps": int(own.sum()), "share": own.sum() / total,
-             "stability": stability.get(cluster), "layers": layers_of(layer, code), "heads": heads_of(head, code),
-             "n_heads": int(mostly.sum()), "head_entropy": spread,
-             "examples": int((maps.codes == code).any(1).sum()), "association": _strongest(columns, code)}
+            {"cluster": cluster, "maps": int(counts.sum()), "share": counts.sum() / total,
+             "stability": stability.get(cluster), "layers": layers_of(layer, code),
+             "heads": heads_of(maps, head, code), "mostly": int(mostly.sum()), "head_entropy": spread,
+             "examples": int((maps.codes == code).any(1).sum()), "association": strongest(columns, code)}
+            | _called(cluster, named[cluster])
         )  # fmt: skip
-    return pa.table({name: pa.array([plain(row[name]) for row in rows], kind) for name, kind in FIELDS.items()})
+    return make_table(rows, FIELDS)
+
+
+def _called(cluster: int, name: Name) -> dict[str, Any]:
+    """The columns that hold a name and its reasons."""
+    return {
+        "name": cluster_name(cluster, name.phrases, name.ordinal), "phrases": list(name.phrases),
+        "ordinal": name.ordinal, "reasons": [asdict(reason) for reason in name.reasons], "named": name.named,
+        "statistics": name.statistics,
+    }  # fmt: skip
 
 
 def by_size(maps: Coded) -> list[int]:
@@ -54,52 +69,36 @@ def by_size(maps: Coded) -> list[int]:
     return sorted(range(maps.kinds), key=lambda code: (maps.clusters[code] < 0, -counts[code], code))
 
 
-def layers_of(layer: Factor, code: int) -> str:
-    """Layers with clearly more than their fair share; `spread` where these hold less than half of the cluster."""
-    own, expected, q = layer.table[:, code], layer.cells["expected"][:, code], layer.cells["q"][:, code]
-    home = (own >= MORE * expected) & ((q < SURE) | np.isnan(q))
-    if own[home].sum() < own.sum() / 2:
-        return "spread"
-    return ranges(int(layer.values[place]) for place in np.flatnonzero(home))
+def layers_of(layer: Factor, code: int) -> list[int]:
+    """Layers with clearly more than their fair share; none where these hold less than half of the cluster."""
+    counts, expected, q = layer.table[:, code], layer.cells["expected"][:, code], layer.cells["q"][:, code]
+    chosen = (counts >= SURPLUS * expected) & ((q < SIGNIFICANT) | np.isnan(q))
+    if counts[chosen].sum() < counts.sum() / 2:
+        return []
+    return [int(layer.values[place]) for place in np.flatnonzero(chosen)]
 
 
-def ranges(numbers: Iterable[int]) -> str:
-    """Whole numbers in order, runs joined.
-
-    >>> ranges([0, 1, 2, 5, 7, 8])
-    '0–2, 5, 7–8'
-    """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(f"{first}–{last}" if last > first else f"{first}" for first, last in runs)
-
-
-def heads_of(head: Factor, code: int) -> str:
-    """Heads whose maps mostly lie in the cluster, with how many of them do; else those it has more of than expected."""
+def heads_of(maps: Coded, head: Factor, code: int) -> list[HeadShare]:
+    """Heads whose maps mostly lie in the cluster, the surest first; else all that it has more of than expected."""
     share = head.table[:, code] / np.maximum(1, head.table.sum(1))
     more = head.table[:, code] > head.cells["expected"][:, code]
     q = head.cells["q"][:, code]
-    sure = more & ((q < SURE) | np.isnan(q))
-    found = np.flatnonzero(sure & (share >= 0.5))
-    shown = SHOWN if len(found) else 3
-    found = found if len(found) else np.flatnonzero(sure)
-    order = found[np.argsort(-share[found], kind="stable")]
-    named = [f"{head.values[slot]} ({percent(share[slot])})" for slot in order[:shown]]
-    rest = len(order) - len(named)
-    return ", ".join(named) + (f", {rest} more" if rest and share[order[0]] >= 0.5 else "")
+    surplus = more & ((q < SIGNIFICANT) | np.isnan(q))
+    slots = np.flatnonzero(surplus & (share >= MOSTLY))
+    slots = slots if len(slots) else np.flatnonzero(surplus)
+    return [
+        HeadShare(layer=int(maps.layer[slot]), head=int(maps.head[slot]), share=float(share[slot]))
+        for slot in slots[np.argsort(-share[slots], kind="stable")]
+    ]
 
 
-def _strongest(columns: Sequence[Factor], code: int) -> str | None:
+def strongest(columns: Sequence[Factor], code: int) -> Association | None:
     """The significant value of a column that is most over-represented, as a ratio to what was expected."""
-    best: tuple[float, str] | None = None
-    for one in columns:
-        for place, value in enumerate(one.values):
-            q, residual = one.cells["q"][place, code], one.cells["residual"][place, code]
-            ratio = one.table[place, code] / max(1e-9, one.cells["expected"][place, code])
-            if q < SURE and ratio >= WORTH and (best is None or residual > best[0]):
-                best = (residual, f"{one.name} = {value}: {ratio:.2f} times the expected maps, q {q:.2g}")
+    best: tuple[float, Association] | None = None
+    for column in columns:
+        for place, value in enumerate(column.values):
+            q, residual = column.cells["q"][place, code], column.cells["residual"][place, code]
+            ratio = column.table[place, code] / max(1e-9, column.cells["expected"][place, code])
+            if q < SIGNIFICANT and ratio >= WORTH and (best is None or residual > best[0]):
+                best = (residual, Association(column=column.name, value=value, ratio=float(ratio), q=float(q)))
     return best[1] if best else None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.stages.correlate.effect import interval
+from headatlas.numeric.metrics import interval
 from headatlas.stages.correlate.heads import shares, similarity
 
 Array = NDArray[Any]
@@ -20,12 +20,12 @@ PAIRS = 2_000_000  # pairs of heads times draws that the interval may cost
 
 @dataclass(frozen=True)
 class Locality:
-    """Mean similarity of neighbours against that of all pairs; NaN where there are no such neighbours.
+    """Mean similarity of neighbors against that of all pairs; NaN where there are no such neighbors.
 
     Adjacent layers are held against all pairs of different layers: heads of one layer would hide what is compared.
     """
 
-    neighbours: str
+    neighbors: str
     similarity: float
     all_pairs: float
     difference: float
@@ -36,9 +36,9 @@ class Locality:
 
 
 def locality(table: Array, layer: Array, permutations: int, seed: int, drawn: Array) -> list[Locality]:
-    """Both kinds of neighbours, from counts (slot, code); `drawn` (draw, slot, code) gives the intervals.
+    """Both kinds of neighbors, from counts (slot, code); `drawn` (draw, slot, code) gives the intervals.
 
-    Heads of a layer have no order, so all of them are neighbours. Null for one layer: heads change places in the grid;
+    Heads of a layer have no order, so all of them are neighbors. Null for one layer: heads change places in the grid;
     for adjacent layers: whole layers do. Few layers can be ordered in few ways: then every order is tried.
     """
     layer = np.unique(layer, return_inverse=True)[1]

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headatlas.progress import many
 from headatlas.statistics import COMBINED, Statistic, statistic
 
 LEAST = 0.33  # a smaller Cliff's delta names nothing
@@ -14,7 +13,6 @@ SMALL = 0.15  # … but may tell two clusters of the same name apart, if their d
 MASS = 0.15  # attention that must go to a kind of token for a cluster to be named after it …
 FAINT = 0.10  # … or this much, if it is twice that of the rest
 ALONE = 0.6  # share of one offset in a window of four from which on the offset gives the name
-MIXED = "mixed"
 
 # sums of neighboring offsets; they name a cluster if no part of them has most of the mass, and one side only if it has
 # most of both
@@ -32,10 +30,6 @@ class Evidence:
     low: float
     high: float
 
-    def __str__(self) -> str:
-        sure = "" if self.low != self.low else f" [{self.low:.2f}, {self.high:.2f}]"
-        return f"{self.statistic} {self.mean:.2f} against {self.rest:.2f}, delta {self.delta:.2f}{sure}"
-
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
@@ -45,6 +39,21 @@ class Phrase:
     family: str
     score: float
     why: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A cluster's phrases and the reasons for them.
+
+    `ordinal` tells clusters of the same phrases apart, from 1. Where no phrase fits, `named` is False and the reason is
+    the most telling of the `statistics` that could be compared, if any could.
+    """
+
+    phrases: tuple[str, ...]
+    ordinal: int
+    reasons: tuple[Evidence, ...]
+    named: bool
+    statistics: int
 
 
 def phrases(evidence: Sequence[Evidence], least: float = LEAST) -> list[Phrase]:
@@ -92,24 +101,33 @@ def _better_told(one: Evidence, means: Mapping[str, float]) -> bool:
     return most >= ALONE * one.mean or one.mean < ALONE * max(wider, default=0.0)
 
 
-def names(evidence: Mapping[int, Sequence[Evidence]]) -> dict[int, tuple[str, str]]:
-    """Name and evidence of each cluster; clusters in order of importance, since numbers go to the later ones.
+def names(evidence: Mapping[int, Sequence[Evidence]]) -> dict[int, Name]:
+    """Name each cluster; clusters come in order of importance, since later ones get the higher ordinals.
 
     >>> sink = [Evidence("special:[SEP]", 0.8, 0.1, 0.9, 0.88, 0.92), Evidence("largest", 0.7, 0.3, 0.4, 0.3, 0.5)]
-    >>> names({0: sink, 1: [sink[0], Evidence("largest", 0.4, 0.4, 0.0, -0.1, 0.1)]})
-    {0: ('separator sink, sharp', 'special:[SEP] 0.80 ...'), 1: ('separator sink', 'special:[SEP] 0.80 ...')}
+    >>> named = names({0: sink, 1: [sink[0], Evidence("largest", 0.4, 0.4, 0.0, -0.1, 0.1)]})
+    >>> named[0].phrases, named[1].phrases
+    (('separator sink', 'sharp'), ('separator sink',))
     """
     used = {cluster: phrases(found)[:1] for cluster, found in evidence.items()}
     for _ in range(2):
-        used = {cluster: own + _more(cluster, used, evidence) for cluster, own in used.items()}
-    counted: Counter[frozenset[str]] = Counter()  # the order of phrases tells nothing apart
-    found = {}
-    for cluster, own in used.items():
-        plain, same = ", ".join(one.text for one in own) or MIXED, frozenset(one.text for one in own)
-        counted[same] += 1
-        name = f"{plain} {counted[same]}" if counted[same] > 1 else plain
-        found[cluster] = (name, _why(own, evidence[cluster]))
-    return found
+        used = {cluster: chosen + _more(cluster, used, evidence) for cluster, chosen in used.items()}
+    ordinals: Counter[frozenset[str]] = Counter()  # the order of phrases tells nothing apart
+    named = {}
+    for cluster, chosen in used.items():
+        same = frozenset(phrase.text for phrase in chosen)
+        ordinals[same] += 1
+        named[cluster] = _name(chosen, ordinals[same], evidence[cluster])
+    return named
+
+
+def _name(chosen: Sequence[Phrase], ordinal: int, evidence: Sequence[Evidence]) -> Name:
+    comparable = [one for one in evidence if one.delta == one.delta]  # NaN: there is nothing to compare with
+    reasons = [phrase.why for phrase in chosen]
+    if not chosen and comparable:
+        reasons = [max(comparable, key=lambda one: abs(one.delta))]
+    texts = tuple(phrase.text for phrase in chosen)
+    return Name(texts, ordinal, tuple(reasons), bool(chosen), len(comparable))
 
 
 def _more(cluster: int, used: Mapping[int, list[Phrase]], evidence: Mapping[int, Sequence[Evidence]]) -> list[Phrase]:
@@ -131,13 +149,3 @@ def _more(cluster: int, used: Mapping[int, list[Phrase]], evidence: Mapping[int,
         return abs(one.why.delta - sum(others) / len(others)) if others else 0.0
 
     return sorted((one for one in candidates if apart(one) >= LEAST), key=lambda one: -apart(one))[:1]
-
-
-def _why(used: Sequence[Phrase], evidence: Sequence[Evidence]) -> str:
-    if used:
-        return "; ".join(str(one.why) for one in used)
-    known = [one for one in evidence if one.delta == one.delta]
-    if not known:
-        return "no other maps to compare with"
-    strongest = max(known, key=lambda one: abs(one.delta))
-    return f"nothing with a name stands out; most telling of {many(len(known), 'statistic')}: {strongest}"

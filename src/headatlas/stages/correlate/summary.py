@@ -1,19 +1,18 @@
-"""What was found, in words for a terminal."""
+"""The tables of a clustering as text for a terminal."""
 
 from __future__ import annotations
 
 import textwrap
 from typing import Any
 
+from headatlas import wording
 from headatlas.atlas import schema
 from headatlas.atlas.store import Atlas
-from headatlas.progress import many, percent
-from headatlas.stages.correlate.heads import ONE_JOB
-from headatlas.stages.correlate.tables import SURE
+from headatlas.statistics import statistic
 
 WIDTH = 100
-INDENT = 4
-LABEL = 12
+INDENT = 5
+LABEL = 11
 LONGEST = 24  # label
 MOST = 20  # clusters that are described; the table has all of them
 Row = dict[str, Any]
@@ -24,86 +23,64 @@ def summary(atlas: Atlas, of: str | None = None) -> str:
     if of is None and atlas.latest("cluster") in atlas.results("correlate"):
         of = atlas.latest("cluster")  # what `clusters` describes by default
     of = atlas.needed("correlate", of)
+    thresholds = atlas.facts("correlate", of)["thresholds"]
     rows: list[Row] = atlas.table("clusters", of).to_pylist()
-    known = [row for row in rows if row["cluster"] != schema.NOISE]
-    profiles: list[Row] = atlas.table("profiles", of).to_pylist()
-    examples = atlas.array("labels", of).shape[0]
-    total = sum(row["maps"] for row in rows)
-    lines = [f"{of}: {many(len(known), 'cluster')} of {many(total, 'map')}, "
-             f"{many(len(profiles), 'head')} on {many(examples, 'example')}"]  # fmt: skip
-    for row in known[:MOST]:
-        lines += ["", *_cluster(row)]
-    if known[MOST:]:
-        rest = f"{len(known) - MOST} smaller clusters, {percent(sum(row['share'] for row in known[MOST:]))} of all maps"
+    real = [row for row in rows if row["cluster"] != schema.NOISE]
+    lines = [_title(atlas, of, rows, real)]
+    for row in real[:MOST]:
+        lines += ["", *_cluster(row, thresholds)]
+    if real[MOST:]:
+        share = wording.percent(sum(row["share"] for row in real[MOST:]))
+        rest = f"{wording.many(len(real) - MOST, 'smaller cluster')}, {share} of all maps"
         lines += ["", f"     {rest}: headatlas table {atlas.files.url} clusters --of {of}"]
     lines += ["", "All together"]
-    said = overall(atlas, of)
-    width = min(LONGEST, max(len(label) for label, _ in said)) + 2
-    return "\n".join(lines + [line for label, text in said for line in _entry(label, text, width)])
+    entries = _overall(atlas, of, rows, thresholds)
+    width = min(LONGEST, max(len(label) for label, _ in entries)) + 2
+    return "\n".join(lines + [line for label, text in entries for line in _entry(label, text, width)])
 
 
-def overall(atlas: Atlas, of: str) -> list[tuple[str, str]]:
+def _title(atlas: Atlas, of: str, rows: list[Row], real: list[Row]) -> str:
+    maps, clusters = sum(row["maps"] for row in rows), wording.many(len(real), "cluster")
+    heads, examples = atlas.table("profiles", of).num_rows, atlas.array("labels", of).shape[0]
+    on = f"{wording.many(heads, 'head')} on {wording.many(examples, 'example')}"
+    return f"{of}: {clusters} of {wording.many(maps, 'map')}, {on}"
+
+
+def _overall(atlas: Atlas, of: str, rows: list[Row], thresholds: dict[str, float]) -> list[tuple[str, str]]:
     """What holds for all clusters together: a label and a text each."""
-    said = [*_associations(atlas.table("associations", of).to_pylist())]
-    said.append(("jobs", _jobs(atlas.table("profiles", of).to_pylist())))
-    said += _locality(atlas.table("locality", of).to_pylist())
-    for row in atlas.table("clusters", of).to_pylist():
-        if row["cluster"] == schema.NOISE:
-            said.append(("noise", f"{percent(row['share'])} of all maps ({row['maps']:,}) belong to no cluster"))
-    return said
+    significant = thresholds["significant"]
+    entries = [(row["factor"], _factor(row, significant)) for row in atlas.table("associations", of).to_pylist()]
+    one_job = atlas.table("profiles", of)["one_job"].to_pylist()
+    entries.append(("jobs", wording.jobs_line(len(one_job), sum(one_job), thresholds["one_job"])))
+    for row in atlas.table("locality", of).to_pylist():
+        numbers = (row["similarity"], row["all_pairs"], row["p"])
+        entries.append((row["neighbors"], wording.locality_line(row["neighbors"], *numbers, significant)))
+    entries += [("noise", wording.noise_line(row["maps"], row["share"])) for row in rows if row["cluster"] < 0]
+    return entries
 
 
-def _cluster(row: Row) -> list[str]:
-    stable = "" if row["stability"] is None else f"stability {row['stability']:.2f}"
-    size = f"{percent(row['share']):>6}  {many(row['maps'], 'map'):>16}   {stable}".rstrip()
-    title = f"{row['cluster']:>3}  {row['name']}"
-    lines = [f"{title:<{WIDTH - 44}}{size}"] if len(title) < WIDTH - 44 else [title, " " * (WIDTH - 44) + size]
-    layers = (
-        "no layer above all"
-        if row["layers"] == "spread"
-        else f"layer{'s' * (not row['layers'].isdigit())} {row['layers']}"
-    )
-    lines += _entry("lives in", layers + (f": {row['heads']}" if row["heads"] else ", no head in particular"))
-    lines += _entry("evidence", row["evidence"])
-    return lines + (_entry("goes with", row["association"]) if row["association"] else [])
+def _factor(row: Row, significant: float) -> str:
+    if row["untested"]:
+        return wording.untested(row["untested"])
+    return wording.factor_line(row["cramers_v"], row["low"], row["high"], row["ami"], row["p"], significant)
 
 
-def _associations(rows: list[Row]) -> list[tuple[str, str]]:
-    return [(row["factor"], _association(row)) for row in rows]
+def _cluster(row: Row, thresholds: dict[str, float]) -> list[str]:
+    size = wording.cluster_size(row["cluster"], row["maps"], row["share"], row["stability"])
+    heads = wording.whose(row["heads"], thresholds["mostly"], 5, shares=True)
+    lines = _wrap(f"{row['cluster']:>3}  {row['name']}: {size}", "", " " * INDENT)
+    lines += _entry("where", f"{wording.layers(row['layers'])}; {heads}")
+    reasons = [(statistic(reason["statistic"]).label, reason) for reason in row["reasons"]]
+    lines += _entry("evidence", wording.reasons(reasons, row["named"], row["statistics"]))
+    return lines + (_entry("goes with", wording.association(row["association"])) if row["association"] else [])
 
 
-def _association(row: Row) -> str:
-    if row["p"] is None or row["cramers_v"] is None:
-        return row["note"] or "nothing to test"
-    interval = "" if row["low"] is None else f" [{row['low']:.2f}, {row['high']:.2f}]"
-    said = f"V {row['cramers_v']:.2f}{interval}, AMI {row['ami']:.2f}, p {row['p']:.2g}"
-    return said + ("" if row["p"] < SURE else ": no more than chance")
-
-
-def _jobs(profiles: list[Row]) -> str:
-    single = sum(row["one_job"] for row in profiles)
-    one = f"{many(single, 'head')} with one job (at least {percent(ONE_JOB)} of the maps in one cluster)"
-    return f"{one}, {len(profiles) - single} with several"
-
-
-def _locality(rows: list[Row]) -> list[tuple[str, str]]:
-    said = []
-    for row in rows:
-        text = "too few layers to tell"
-        if row["p"] is not None and row["difference"] is not None:
-            others = "any two" if row["neighbours"] == "same layer" else "those of layers in any other order"
-            alike = f"more alike than {others}" if row["p"] < SURE else f"no more alike than {others}, by this test"
-            pairs = "all pairs" if row["neighbours"] == "same layer" else "any two layers"
-            means = f"similarity {row['similarity']:.2f}, {pairs} {row['all_pairs']:.2f}, p {row['p']:.2g}"
-            text = f"heads are {alike}: {means}"
-        said.append((row["neighbours"], text))
-    return said
-
-
-def _entry(label: str, said: str, width: int = LABEL) -> list[str]:
+def _entry(label: str, text: str, width: int = LABEL) -> list[str]:
     """A label and its text, wrapped beside it."""
     label = label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
     start = " " * INDENT + f"{label:<{width}}"
-    kept = said.replace(" %", "\u00a0%").replace("(> ", "(>\u00a0")  # a number is not parted from its sign
-    lines = textwrap.wrap(kept, WIDTH, initial_indent=start, subsequent_indent=" " * len(start)) or [start]
-    return [line.replace("\u00a0", " ") for line in lines]
+    return _wrap(text, start, " " * len(start))
+
+
+def _wrap(text: str, first: str, others: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=others) or [first.rstrip()]

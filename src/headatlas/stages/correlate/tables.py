@@ -10,16 +10,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headatlas.atlas import schema
+from headatlas.numeric.metrics import entropy
 from headatlas.stages.correlate.contrasts import Statistics
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.exemplars import exemplars, unlike
 from headatlas.stages.correlate.factors import Factor
-from headatlas.stages.correlate.heads import ONE_JOB, entropy, related, shares, similarity
+from headatlas.stages.correlate.heads import related, shares, similarity
 from headatlas.stages.correlate.locality import Locality
+from headatlas.stages.correlate.names import Name
+from headatlas.wording import cluster_name
+from headatlas.wording.thresholds import ONE_JOB, SIGNIFICANT
 
 Array = NDArray[Any]
-Named = Mapping[int, tuple[str, str]]  # cluster: name and evidence
-SURE = 0.05
 
 WHOLE, REAL, TEXT, FLAG = pa.int64(), pa.float64(), pa.string(), pa.bool_()
 CELLS = {
@@ -29,7 +31,7 @@ CELLS = {
 }  # fmt: skip
 ASSOCIATIONS = {
     "factor": TEXT, "cramers_v": REAL, "low": REAL, "high": REAL, "chance": REAL, "ami": REAL, "p": REAL,
-    "permutations": pa.int32(), "n": WHOLE, "note": TEXT,
+    "permutations": pa.int32(), "n": WHOLE, "shuffled": TEXT, "untested": TEXT, "binned": FLAG, "left_out": WHOLE,
 }  # fmt: skip
 EVIDENCE = {"cluster": pa.int32(), "statistic": TEXT} | dict.fromkeys(
     ("mean", "rest_mean", "delta", "low", "high"), REAL
@@ -41,24 +43,28 @@ EXEMPLARS = {
 PROFILES = {
     "layer": pa.int32(), "head": pa.int32(), "name": TEXT, "main_cluster": pa.int32(), "main_share": REAL,
     "entropy": REAL, "entropy_relative": REAL, "one_job": FLAG,
+    "shares": pa.list_(pa.struct({"cluster": pa.int32(), "share": REAL})),
 }  # fmt: skip
 RELATED = {
     "layer": pa.int32(), "head": pa.int32(), "rank": pa.int32(), "other_layer": pa.int32(), "other_head": pa.int32(),
     "similarity": REAL,
 }  # fmt: skip
-LOCALITY = {"neighbours": TEXT} | dict.fromkeys(
+LOCALITY = {"neighbors": TEXT} | dict.fromkeys(
     ("similarity", "all_pairs", "difference", "low", "high", "p"), REAL
 ) | {"permutations": pa.int32()}  # fmt: skip
 
 
 def plain(value: Any) -> Any:
-    """A number as a table keeps it: what is not known is empty, not NaN."""
+    """A value as a table keeps it: what is not known is empty, not NaN, in lists and structs too."""
     if isinstance(value, float | np.floating):
         return None if not np.isfinite(value) else float(value)
-    return value
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, list) else value
 
 
-def _table(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, Any]) -> pa.Table:
+def make_table(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, Any]) -> pa.Table:
+    """A table of these fields from rows."""
     columns = {name: pa.array([plain(row[name]) for row in rows], kind) for name, kind in fields.items()}
     return pa.table(columns)
 
@@ -66,7 +72,7 @@ def _table(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, Any]) -> pa.T
 def cells(maps: Coded, factors: Sequence[Factor]) -> pa.Table:
     """A row for each cluster and value of head, layer and columns."""
     parts = [_cells_of(maps, one) for one in factors if one.cells and one.values]
-    return pa.concat_tables(parts) if parts else _table([], CELLS)
+    return pa.concat_tables(parts) if parts else make_table([], CELLS)
 
 
 def _cells_of(maps: Coded, factor: Factor) -> pa.Table:
@@ -85,7 +91,7 @@ def _cells_of(maps: Coded, factor: Factor) -> pa.Table:
             "share_of_cluster": table / table.sum(0),
             "share_of_value": table / table.sum(1, keepdims=True),
             "ratio": table / numbers["expected"],
-            "significant": numbers["q"] < SURE,
+            "significant": numbers["q"] < SIGNIFICANT,
             **numbers,
         }
     return pa.table({name: _cast(columns[name], kind, values * kinds) for name, kind in CELLS.items()})
@@ -103,10 +109,11 @@ def associations(factors: Sequence[Factor]) -> pa.Table:
     """A row for each factor."""
     rows = [
         {"factor": one.name, "cramers_v": one.v, "low": one.low, "high": one.high, "chance": one.chance,
-         "ami": one.ami, "p": one.p, "permutations": one.permutations, "n": int(one.table.sum()), "note": one.note}
+         "ami": one.ami, "p": one.p, "permutations": one.permutations, "n": int(one.table.sum()),
+         "shuffled": one.shuffled, "untested": one.untested, "binned": one.binned, "left_out": one.left_out}
         for one in factors
     ]  # fmt: skip
-    return _table(rows, ASSOCIATIONS)
+    return make_table(rows, ASSOCIATIONS)
 
 
 def evidence(maps: Coded, statistics: Statistics) -> pa.Table:
@@ -119,7 +126,7 @@ def evidence(maps: Coded, statistics: Statistics) -> pa.Table:
              "delta": one.delta, "low": one.low, "high": one.high}
             for one in found
         ]  # fmt: skip
-    return _table(rows, EVIDENCE)
+    return make_table(rows, EVIDENCE)
 
 
 def examples_of(maps: Coded, distance: Array, count: int) -> pa.Table:
@@ -135,24 +142,24 @@ def examples_of(maps: Coded, distance: Array, count: int) -> pa.Table:
                     {"cluster": cluster, "kind": kind, "rank": rank, "example": example[place],
                      "distance": away[place]} | where
                 )  # fmt: skip
-    return _table(rows, EXEMPLARS)
+    return make_table(rows, EXEMPLARS)
 
 
-def profiles(maps: Coded, named: Named) -> pa.Table:
-    """A row for each head, with its share of each cluster in a column `share:CLUSTER`."""
+def profiles(maps: Coded, named: Mapping[int, Name]) -> pa.Table:
+    """A row for each head, with the share of its maps in each cluster."""
     profile = shares(maps.heads())
     spread = entropy(profile)
     rows = []
-    for slot, own in enumerate(profile):
-        main = int(maps.clusters[own.argmax()])
+    for slot, parts in enumerate(profile):
+        main = int(maps.clusters[parts.argmax()])
         rows.append(
-            {"layer": maps.layer[slot], "head": maps.head[slot], "name": named[main][0], "main_cluster": main,
-             "main_share": own.max(), "entropy": spread[slot],
+            {"layer": maps.layer[slot], "head": maps.head[slot], "main_cluster": main, "main_share": parts.max(),
+             "name": cluster_name(main, named[main].phrases, named[main].ordinal), "entropy": spread[slot],
              "entropy_relative": spread[slot] / np.log(maps.kinds) if maps.kinds > 1 else 0.0,
-             "one_job": bool(own.max() >= ONE_JOB and main != schema.NOISE)}
-            | {f"share:{cluster}": own[code] for code, cluster in enumerate(maps.clusters)}
+             "one_job": bool(parts.max() >= ONE_JOB and main != schema.NOISE),
+             "shares": [{"cluster": int(cluster), "share": parts[code]} for code, cluster in enumerate(maps.clusters)]}
         )  # fmt: skip
-    return _table(rows, PROFILES | {f"share:{cluster}": REAL for cluster in maps.clusters})
+    return make_table(rows, PROFILES)
 
 
 def related_heads(maps: Coded, statistics: Statistics) -> pa.Table:
@@ -163,9 +170,9 @@ def related_heads(maps: Coded, statistics: Statistics) -> pa.Table:
          "other_head": maps.head[other], "similarity": alike}
         for slot, rank, other, alike in found
     ]  # fmt: skip
-    return _table(rows, RELATED)
+    return make_table(rows, RELATED)
 
 
-def neighbours(found: Sequence[Locality]) -> pa.Table:
-    """A row for each kind of neighbours."""
-    return _table([vars(one) for one in found], LOCALITY)
+def neighbors(found: Sequence[Locality]) -> pa.Table:
+    """A row for each kind of neighbors."""
+    return make_table([vars(one) for one in found], LOCALITY)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -14,9 +12,10 @@ from headatlas.atlas import engine
 from headatlas.atlas.blocks import block_ranges, block_size
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.features.block import EncodeBlock, reads
 from headatlas.stages.features.encoders import NAMES, Choice, Encoder, choose
-from headatlas.stages.features.sample import draw
+from headatlas.stages.features.sample import sample_maps
 
 __all__ = ["NAMES", "Encoder", "image"]
 
@@ -75,8 +74,8 @@ def image(
     name = name or chosen.name
     with engine.result(atlas, "features", name, _options(chosen, batch)) as result:
         if not result.finished:
-            with _one_thread():
-                fitted = chosen.make(partial(draw, atlas, count=sample, seed=seed))
+            with single_thread("torch"):  # blocks run in parallel instead
+                fitted = chosen.make(partial(sample_maps, atlas, size=sample, seed=seed))
                 _encode(atlas, result, fitted, batch, workers, scheduler)
             result.finish(_facts(fitted))
     return atlas.array("features", name)
@@ -92,22 +91,7 @@ def _options(chosen: Choice, batch: int) -> dict[str, Any]:
 
 
 def _facts(encoder: Encoder) -> dict[str, Any]:
-    recipe = encoder.recipe()
-    variance = f", {recipe['variance_kept']:.0%} of the variance" if "variance_kept" in recipe else ""
-    return {"width": encoder.width, "encoder": recipe, "line": f"{encoder.width} numbers per map{variance}"}
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Use one thread: sums over several threads differ in their last bits. Blocks run in parallel instead."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+    return {"width": encoder.width, "encoder": encoder.recipe()}
 
 
 def _encode(

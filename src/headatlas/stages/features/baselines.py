@@ -1,4 +1,4 @@
-"""Encoders without a network: principal components of the pooled maps, and standardised statistics."""
+"""Encoders without a network: principal components of the pooled maps, and standardized statistics."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from headatlas.numeric.pca import PrincipalAxes, fit_pca
+
 COMPONENTS = 64
 FAR = 100.0  # deviations: an odd map in a statistic that hardly varies must not leave the range of float16
 
@@ -17,8 +19,7 @@ FAR = 100.0  # deviations: an odd map in a statistic that hardly varies must not
 class PooledEncoder:
     """Principal components of the square root of the pooled map, at most 64, fitted on a sample of maps."""
 
-    mean: NDArray[np.float32]
-    components: NDArray[np.float32]  # (component, query · key)
+    space: PrincipalAxes  # of query · key
     facts: dict[str, Any]
 
     name: ClassVar[str] = "pooled"
@@ -27,14 +28,14 @@ class PooledEncoder:
     @classmethod
     def fit(cls, maps: NDArray[Any], facts: dict[str, Any]) -> PooledEncoder:
         """Fit to a sample of maps (map, query, key)."""
-        mean, components, share = principal(_rooted(maps).double())
-        found = {"maps_fitted": len(maps), "variance_kept": round(share, 4)}
-        return cls(mean.astype(np.float32), components.astype(np.float32), facts | found)
+        space = principal(_rooted(maps).numpy())
+        fitted = {"maps_fitted": len(maps), "variance_kept": round(float(space.shares.sum()), 4)}
+        return cls(space, facts | fitted)
 
     @property
     def width(self) -> int:
         """Number of components."""
-        return len(self.components)
+        return len(self.space.shares)
 
     def recipe(self) -> dict[str, Any]:
         """What decides its vectors, and how much of the variance they keep."""
@@ -43,39 +44,30 @@ class PooledEncoder:
     def encode(self, pooled: NDArray[Any] | None, stats: NDArray[Any] | None) -> NDArray[np.float32]:
         """Components of each map."""
         assert pooled is not None
-        # torch, not NumPy: its threads are held at one, so that bits do not depend on where it runs
-        centred = _rooted(pooled) - torch.from_numpy(self.mean)
-        found: NDArray[np.float32] = (centred @ torch.from_numpy(self.components).T).numpy()
-        return found
+        # by torch, not `space.apply`: the last bits differ, and made again with a newer version features stay the same
+        centered = _rooted(pooled) - torch.from_numpy(self.space.mean)
+        vectors: NDArray[np.float32] = (centered @ torch.from_numpy(self.space.axes)).numpy()
+        return vectors
 
 
 def _rooted(maps: NDArray[Any]) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(maps)).float().sqrt().flatten(1)
 
 
-def principal(rows: torch.Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Mean, principal components (component, column) and the share of variance they keep.
+def principal(rows: NDArray[np.float32]) -> PrincipalAxes:
+    """At most 64 principal axes: they end where the variance does. Rows that are all equal get one axis of zeros.
 
-    Components end where the variance does; rows that are all equal get one component of zeros. The largest weight of a
-    component is positive.
-
-    >>> mean, components, share = principal(torch.tensor([[0.0, 1.0], [0.0, 3.0], [0.0, 8.0]], dtype=torch.float64))
-    >>> mean.tolist(), components.tolist(), round(share, 6)
-    ([0.0, 4.0], [[0.0, 1.0]], 1.0)
+    >>> space = principal(np.array([[0.0, 1.0], [0.0, 3.0], [0.0, 8.0]], np.float32))
+    >>> space.mean.tolist(), space.axes.tolist(), space.shares.round(6).tolist()
+    ([0.0, 4.0], [[0.0], [1.0]], [1.0])
     """
-    mean = rows.mean(0)
-    centred = rows - mean
-    tall = len(rows) >= rows.shape[1]  # the smaller of the two products has the same variances
-    variances, vectors = torch.linalg.eigh(centred.T @ centred if tall else centred @ centred.T)
-    kept = variances > max(1e-10 * float(variances.sum()), 1e-12 * float(torch.linalg.vector_norm(rows)) ** 2)
-    count = min(COMPONENTS, int(kept.sum()))
+    space = fit_pca(rows, components=COMPONENTS)
+    squares = np.einsum("ij,ij->j", rows, rows, dtype=np.float64)
+    total = (squares - len(rows) * rows.mean(0, dtype=np.float64) ** 2).sum()  # about the mean
+    count = int((space.shares * total > max(1e-10 * total, 1e-12 * squares.sum())).sum())  # the rest is rounding
     if not count:
-        return mean.numpy(), np.zeros((1, rows.shape[1])), 1.0
-    variances, vectors = variances.clamp(min=0), vectors[:, -count:].flip(1).T
-    components = vectors if tall else vectors @ centred / variances[-count:].flip(0).sqrt()[:, None]
-    largest = components.gather(1, components.abs().argmax(1, keepdim=True))
-    share = float(variances[-count:].sum() / variances.sum())
-    return mean.numpy(), (components * largest.sign()).contiguous().numpy(), share
+        return PrincipalAxes(space.mean, np.zeros((rows.shape[1], 1), np.float32), np.ones(1))
+    return space.first(count)
 
 
 @dataclass(frozen=True)
@@ -110,7 +102,7 @@ class StatsEncoder:
         return self.facts
 
     def encode(self, pooled: NDArray[Any] | None, stats: NDArray[Any] | None) -> NDArray[np.float32]:
-        """Standardised statistics of each map."""
+        """Standardized statistics of each map."""
         assert stats is not None
         values = (stats.astype(np.float64) - self.mean) / self.deviation
         return np.clip(np.where(np.isnan(stats), 0, values), -FAR, FAR).astype(np.float32)

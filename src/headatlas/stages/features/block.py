@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from headatlas import parallel
 from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.errors import ModelError
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.features.encoders import Encoder
 
 LARGEST = float(np.finfo(np.float16).max)
@@ -31,11 +32,9 @@ class EncodeBlock:
     block: int
     batch: int
 
+    @single_thread("torch")
     def __call__(self, number: int) -> int:
         """Encode one block."""
-        import torch
-
-        torch.set_num_threads(1)  # the same bits wherever it runs
         writer = Writer(self.place)
         first = number * self.block
         rows = slice(first, first + self.block)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from headatlas.atlas.files import Files
 from headatlas.errors import ModelError
-from headatlas.stages.features.patterns import overlaps
+from headatlas.numeric.pooling import pooling_matrices
 
 PACKAGED = Path(__file__).parent / "weights" / "attention-ssl.safetensors"
 FORMAT = {"format": "headatlas-encoder", "version": "1"}
@@ -46,12 +46,12 @@ def images(maps: NDArray[Any] | Tensor) -> Tensor:
 
 
 def resized(maps: Tensor) -> Tensor:
-    """Maps of any side at 32 × 32: mass summed over keys, averaged over queries, so that rows keep their sum."""
+    """Maps of any side pooled to 32 × 32."""
     side = maps.shape[-1]
     if side == SIDE:
         return maps
-    shares = torch.from_numpy(overlaps(side, SIDE)).float()
-    return shares / shares.sum(1, keepdim=True) @ maps @ shares.T
+    rows, columns = (torch.from_numpy(matrix).float() for matrix in pooling_matrices(side, side, SIDE))
+    return rows @ maps @ columns
 
 
 class Block(nn.Module):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.errors import OptionError
+from headatlas.numeric.pooling import pool
 
 Maps = NDArray[np.float64]
 Rng = np.random.Generator
@@ -38,27 +39,6 @@ def _pattern(name: str, r: int, rng: Rng) -> Maps:
     n = int(rng.integers(TOKENS[0], TOKENS[1] + 1))
     share = rng.uniform(0, NOISE)
     return pool((1 - share) * GENERATORS[name](n, rng) + share * _noise(n, rng), r)
-
-
-def pool(attention: Maps, r: int) -> Maps:
-    """A map of tokens in r × r bins: mass summed over keys, averaged over queries, each by its overlap with a bin.
-
-    >>> pool(np.eye(4), 2)
-    array([[1., 0.],
-           [0., 1.]])
-    """
-    shares = overlaps(len(attention), r)
-    pooled: Maps = shares / shares.sum(1, keepdims=True) @ attention @ shares.T
-    return pooled
-
-
-def overlaps(n: int, r: int) -> Maps:
-    """The share of each of n equal cells of the unit interval that lies in each of r equal bins, as (r, n)."""
-    bins, cells = np.arange(r)[:, None], np.arange(n)[None]
-    # integer units of 1 / (n · r), so that shared edges are exactly equal
-    low, high = np.maximum(bins * n, cells * r), np.minimum((bins + 1) * n, (cells + 1) * r)
-    shares: Maps = np.maximum(high - low, 0) / r
-    return shares
 
 
 def _offset(by: int) -> Callable[[int, Rng], Maps]:

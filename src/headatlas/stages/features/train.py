@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headatlas import __version__, progress
+from headatlas import __version__, progress, wording
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, OptionError, StoreError
 from headatlas.numeric.metrics import head_retrieval
@@ -142,7 +142,7 @@ def _source(atlas: Atlas, room: int, rng: np.random.Generator) -> Source:
         raise StoreError(f"the collection of {url} is not finished. Run its `headatlas collect` again, then train")
     examples, *shape = atlas.array("pooled").shape
     if examples < 2:
-        raise DataError(f"{url} has {progress.many(examples, 'example')}: two views of a head need at least two")
+        raise DataError(f"{url} has {wording.many(examples, 'example')}: two views of a head need at least two")
     count = max(2, min(examples, room // (2 * math.prod(shape))))
     chosen = rng.permutation(examples)[:count]
     maps = _chosen(atlas, np.sort(chosen))

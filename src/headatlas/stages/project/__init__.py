@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from headatlas import options
 from headatlas.atlas import engine
 from headatlas.atlas.blocks import block_size
 from headatlas.atlas.store import Atlas
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.project.method import Positions, Request
 from headatlas.stages.project.methods import METHODS
 from headatlas.stages.project.placing import Fitted, fit, place_all
@@ -44,7 +44,7 @@ def project(atlas: Atlas, request: Request) -> Positions:
     recipe = {"method": method.name, "sample": sample, "seed": seed, **method.parameters}
     with engine.result(atlas, "project", name, recipe, inputs={"features": of}) as result:
         if not result.finished:
-            with threadpool_limits(1):  # the same bits whatever the number of cores
+            with single_thread("sklearn"):  # the same bits whatever the number of cores
                 fitted = fit(atlas, of, method, sample, seed)
                 _create_arrays(atlas, result, of, fitted)
                 placed_trust = place_all(result, of, fitted, request.workers, request.scheduler)
@@ -62,15 +62,13 @@ def _create_arrays(atlas: Atlas, result: engine.Result, of: str, fitted: Fitted)
 def _facts(fitted: Fitted, placed_trust: float | None) -> dict[str, Any]:
     """What is worth knowing of a projection: how far to believe it, and what it was fitted on."""
     kind = fitted.method.name
-    shares, k = fitted.reduction.shares, fitted.neighbours
+    shares, k = fitted.space.shares, fitted.neighbours
     trust = float(fitted.trust.mean(dtype=np.float64))
     continuity = float(trust_per_point(fitted.positions, fitted.vectors, k).mean(dtype=np.float64))
     facts: dict[str, Any] = {"method": kind, "trustworthiness": round(trust, 4), "continuity": round(continuity, 4)}
     facts |= {"placed_trustworthiness": None if placed_trust is None else round(placed_trust, 4)}
     facts |= {"neighbours": k, "sample": len(fitted.numbers), "components": len(shares)}
     facts |= {"components_variance": round(float(shares.sum()), 4)}
-    facts["line"] = f"{kind}, trustworthiness {trust:.2f}, continuity {continuity:.2f}"
     if fitted.method.linear:
         facts["variance"] = [round(float(share), 4) for share in np.pad(shares, (0, 2))[:2]]
-        facts["line"] += f", {sum(facts['variance']):.0%} of variance"
     return facts

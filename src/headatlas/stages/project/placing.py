@@ -7,17 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from headatlas import parallel
 from headatlas.atlas import engine
 from headatlas.atlas.blocks import block_ranges, block_size
 from headatlas.atlas.store import Atlas
 from headatlas.atlas.writer import Place, Writer, block_name
+from headatlas.numeric.pca import PrincipalAxes
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.project.method import Method
-from headatlas.stages.project.reduction import Reduction, enough, reduction
-from headatlas.stages.project.sample import draw, existing, gather
-from headatlas.stages.project.trust import neighbours_for, trust_of_placed, trust_per_point
+from headatlas.stages.project.reduction import enough, fit_space
+from headatlas.stages.project.sample import sample_maps
+from headatlas.stages.project.trust import neighbors_for, trust_of_placed, trust_per_point
 
 TOGETHER = 8192  # maps placed by one call: each call of t-SNE lays out its grid anew
 
@@ -27,7 +28,7 @@ class Fitted:
     """A fitted projection and the sample it was fitted on."""
 
     method: Method
-    reduction: Reduction
+    space: PrincipalAxes
     numbers: NDArray[np.int64]  # of the sample's maps, rising
     vectors: NDArray[np.float32]  # their principal components
     positions: NDArray[np.float32]
@@ -37,14 +38,13 @@ class Fitted:
 
 def fit(atlas: Atlas, of: str, method: Method, sample: int, seed: int) -> Fitted:
     """Fit on the sample, and judge it there exactly."""
-    numbers = draw(atlas.array("features", of).shape[0], existing(atlas, of), sample, seed)
-    numbers, features = gather(atlas, of, numbers)
+    numbers, features = sample_maps(atlas, of, sample, seed)
     enough(len(numbers))
-    reduce = reduction(features)
-    vectors = reduce(features)
+    space = fit_space(features)
+    vectors = space.apply(features)
     positions = method.fit(vectors)
-    k = neighbours_for(len(numbers))
-    return Fitted(method, reduce, numbers, vectors, positions, trust_per_point(vectors, positions, k), k)
+    k = neighbors_for(len(numbers))
+    return Fitted(method, space, numbers, vectors, positions, trust_per_point(vectors, positions, k), k)
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class PlaceBlock:
     fitted: Fitted
     ranges: tuple[range, ...]
 
+    @single_thread()
     def __call__(self, number: int) -> int:
         """Place the maps of some examples, and write their positions and trust."""
         parallel.check()
@@ -63,8 +64,7 @@ class PlaceBlock:
         features = writer.atlas.read("features", slice(examples.start, examples.stop), of=self.of)
         shape, flat = features.shape[:3], features.reshape(-1, features.shape[-1])
         heads = shape[1] * shape[2]
-        with threadpool_limits(1):  # in a process of its own too: the same bits wherever it runs
-            position, trust, placed = points(self.fitted, flat, examples.start * heads)
+        position, trust, placed = points(self.fitted, flat, examples.start * heads)
         files = writer.write_blocks("position", examples.start, position.reshape(*shape, 2))
         files += writer.write_blocks("trust", examples.start, trust.reshape(shape))
         facts = {"trust": float(trust[placed].sum(dtype=np.float64)), "placed": int(placed.sum())}
@@ -84,7 +84,7 @@ def points(
     placed: NDArray[np.bool_] = np.logical_not(np.isnan(features).any(axis=1))
     placed[sampled] = False
     if placed.any():
-        vectors = fitted.reduction(features[placed])
+        vectors = fitted.space.apply(features[placed])
         position[placed] = fitted.method.place(vectors)
         trust[placed] = trust_of_placed(
             vectors, position[placed], fitted.vectors, fitted.positions, k=fitted.neighbours

@@ -1,4 +1,4 @@
-"""How far a projection can be believed, point by point: are the neighbours one sees real neighbours?"""
+"""How far a projection can be trusted, point by point: are the neighbors one sees real neighbors?"""
 
 from __future__ import annotations
 
@@ -9,39 +9,71 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.floating[Any]]
 
-NEIGHBOURS = 15
+NEIGHBORS = 15
 CHUNK = 2_000_000  # distances held at a time
 
 
-def trust_per_point(high: Floats, low: Floats, k: int = NEIGHBOURS) -> NDArray[np.float32]:
-    """Trustworthiness of each point: 1 if its k neighbours in `low` are among its k neighbours in `high`.
-
-    Every neighbour in `low` that has a rank r > k in `high` costs r − k, and the sum is scaled as usual, so that the
-    mean over all points is the trustworthiness of the whole. Trade `high` and `low` for the continuity.
+def trust_per_point(high: Floats, low: Floats, k: int = NEIGHBORS) -> NDArray[np.float32]:
+    """Trustworthiness of each point of a projection.
 
     >>> line = np.arange(40.0)[:, None]
     >>> float(trust_per_point(line, line, k=5).min())
     1.0
+
+    Parameters
+    ----------
+    high : array (point, feature)
+        The vectors that were projected.
+    low : array (point, axis)
+        Their positions. Swap `high` and `low` for the continuity.
+    k : int
+        Number of neighbors to look at.
+
+    Returns
+    -------
+    trust : array (point,)
+        1 if the k neighbors in `low` are the k neighbors in `high`; every neighbor in `low` of rank r > k in `high`
+        costs r − k. Scaled so that the mean over all points is the usual trustworthiness.
     """
-    return _trust(high, low, high, low, k, itself=True)
+    return _trust(high, low, high, low, k, inside=True)
 
 
 def trust_of_placed(
-    high: Floats, low: Floats, sample_high: Floats, sample_low: Floats, k: int = NEIGHBOURS
+    high: Floats, low: Floats, sample_high: Floats, sample_low: Floats, k: int = NEIGHBORS
 ) -> NDArray[np.float32]:
-    """The same for points outside a sample: neighbours and ranks are sought among the points of the sample."""
-    return _trust(high, low, sample_high, sample_low, k, itself=False)
+    """Trustworthiness of points outside a sample, whose neighbors and ranks are looked up in the sample.
+
+    >>> line = np.arange(40.0)[:, None]
+    >>> float(trust_of_placed(line[:3] + 0.2, line[:3] + 0.2, line, line, k=5).min())
+    1.0
+
+    Parameters
+    ----------
+    high, low : array (point, feature), array (point, axis)
+        Vectors and positions of the points.
+    sample_high, sample_low : array (sample, feature), array (sample, axis)
+        Vectors and positions of the sample.
+    k : int
+        Number of neighbors to look at.
+
+    Returns
+    -------
+    trust : array (point,)
+        As in `trust_per_point`.
+    """
+    return _trust(high, low, sample_high, sample_low, k, inside=False)
 
 
-def neighbours_for(count: int) -> int:
-    """The number of neighbours looked at: 15, or fewer where there are too few points to speak of so many."""
-    return max(1, min(NEIGHBOURS, (count - 1) // 2))
+def neighbors_for(count: int) -> int:
+    """The number of neighbors to look at among `count` points: 15, or just under half of few points."""
+    return max(1, min(NEIGHBORS, (count - 1) // 2))
 
 
 def _trust(
-    high: Floats, low: Floats, sample_high: Floats, sample_low: Floats, k: int, *, itself: bool
+    high: Floats, low: Floats, sample_high: Floats, sample_low: Floats, k: int, *, inside: bool
 ) -> NDArray[np.float32]:
-    points = len(sample_high) if itself else len(sample_high) + 1  # the point, and those it is compared with
+    """Trust of points, which are `inside` the sample themselves or not."""
+    points = len(sample_high) if inside else len(sample_high) + 1  # the point, and those it is compared with
     worst = k * (2 * points - 3 * k - 1) / 2
     trust = np.empty(len(high), np.float32)
     size = max(1, CHUNK // len(sample_high))
@@ -49,18 +81,18 @@ def _trust(
         part = slice(start, start + size)
         near = _squared_distances(low[part], sample_low)
         far = _squared_distances(high[part], sample_high)
-        if itself:
-            own = np.arange(len(far))
-            near[own, start + own] = far[own, start + own] = np.inf
-        seen = np.argpartition(near, k - 1, axis=1)[:, :k]
-        trust[part] = 1 - _excess(far, seen, k) / worst
+        if inside:
+            row = np.arange(len(far))
+            near[row, start + row] = far[row, start + row] = np.inf
+        neighbors = np.argpartition(near, k - 1, axis=1)[:, :k]
+        trust[part] = 1 - _excess(far, neighbors, k) / worst
     return trust
 
 
-def _excess(distances: Floats, seen: NDArray[np.int64], k: int) -> NDArray[np.float64]:
-    """By how much the ranks of the points that are seen as neighbours exceed k; equal distances share the best rank."""
+def _excess(distances: Floats, neighbors: NDArray[np.int64], k: int) -> NDArray[np.float64]:
+    """By how much the ranks of these neighbors exceed k; equal distances share the best rank."""
     excess = np.zeros(len(distances))
-    for column in seen.T:
+    for column in neighbors.T:
         limit = np.take_along_axis(distances, column[:, None], 1)
         rank = 1 + np.count_nonzero(distances < limit, axis=1)
         excess += np.maximum(0, rank - k)
@@ -70,5 +102,5 @@ def _excess(distances: Floats, seen: NDArray[np.int64], k: int) -> NDArray[np.fl
 def _squared_distances(points: Floats, others: Floats) -> Floats:
     """Squared distances up to a constant for each row, in float32; ranks need no more."""
     a, b = points.astype(np.float32), others.astype(np.float32)
-    found: Floats = (b * b).sum(1) - 2 * (a @ b.T)
-    return found
+    distances: Floats = (b * b).sum(1) - 2 * (a @ b.T)
+    return distances

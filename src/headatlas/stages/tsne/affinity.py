@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.errors import DataError
-from headatlas.progress import percent
+from headatlas.wording import percent
 
 if TYPE_CHECKING:
     from headatlas.stages.tsne.reading import Side

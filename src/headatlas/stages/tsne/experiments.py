@@ -1,203 +1,212 @@
-"""Two experiments: how well attention and hidden states fit in the plane, and how disturbance changes that.
+"""Two experiments: how well attention and hidden states fit in the plane, and how a disturbance changes that.
 
-Both sides are laid out by the same optimiser, so that a difference in KL comes from the probabilities.
-Every layout of every run is a row: text, layer, head (−1 for standard t-SNE of the hidden states), run, kl.
+Both sides are laid out by the same optimizer, so that a difference in KL comes from the probabilities.
+Every layout of every run is a row of the table `layout_runs`; head −1 is standard t-SNE of the hidden states.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import torch
-from numpy.typing import NDArray
 
-from headatlas import data
-from headatlas.data import Dataset, Example
+from headatlas import wording
+from headatlas.atlas import engine, parts
+from headatlas.atlas.blocks import block_ranges
+from headatlas.atlas.store import Atlas
+from headatlas.atlas.tokens import read_rows, read_tokens
 from headatlas.errors import DataError, OptionError
-from headatlas.models.model import Model
-from headatlas.stages.tsne import blocks, kernel
-from headatlas.stages.tsne.activity import head_activity
-from headatlas.stages.tsne.affinity import Empty
-from headatlas.stages.tsne.blocks import Rows
-from headatlas.stages.tsne.heads import Head, Wanted, choose, head_affinity
-from headatlas.stages.tsne.lanes import WIDTH
-from headatlas.stages.tsne.reading import Reading, Source, model_of, opened, read, with_tokens
-from headatlas.stages.tsne.standard import FEWEST, PERPLEXITY, Optimiser, standard
-from headatlas.stages.tsne.summary import STANDARD
-
-TOGETHER = 20  # disturbed texts in a block
-
-Texts = Dataset | str | Iterable[str] | Iterable[Example]
-Kl = NDArray[np.float64]
+from headatlas.stages.tsne import kernel
+from headatlas.stages.tsne.choice import Wanted, choose_heads, layers_of, spell
+from headatlas.stages.tsne.reading import check_example, load_model
+from headatlas.stages.tsne.runs import TOGETHER, CompareBlock, Fit, RobustnessBlock, Subject
+from headatlas.stages.tsne.standard import FEWEST, PERPLEXITY, Optimizer, check_options
 
 
 def compare(
-    source: Source,
-    texts: Texts,
-    folder: str | os.PathLike[str],
+    atlas: Atlas | str | Path,
     *,
+    examples: Sequence[int] | None = None,
     runs: int = 16,
     heads: Wanted = "all",
     perplexity: float = PERPLEXITY,
     seed: int = 0,
     special: bool = True,
-    optimiser: Optimiser = "kernel",
+    optimizer: Optimizer = "kernel",
+    name: str = "compare",
 ) -> pa.Table:
-    """KL of head t-SNE and of standard t-SNE of the hidden states, per layer, over repeated runs from random starts.
+    """Compare KL of head t-SNE with KL of standard t-SNE of the hidden states, over runs from random starts.
 
-    Written into `folder`, a block a text; the same call goes on after a stop. `optimiser="opentsne"` lays hidden states
-    out by openTSNE instead of our kernel; heads always use the kernel.
+    >>> import headatlas as ha
+    >>> atlas = ha.collect.maps("packaged", ["The cat sat on the mat, and slept."], "memory://compare.atlas")
+    >>> table = ha.tsne.compare(atlas, runs=2, heads="L0·H2 L1·H8")
+    >>> ha.tsne.compared(table).select(["layer", "kind", "layouts"]).to_pylist()[0]
+    {'layer': 0, 'kind': 'head', 'layouts': 2}
+
+    The result is stored in the atlas. After a stop, the same call continues.
+
+    Parameters
+    ----------
+    atlas
+        An atlas of texts, or the path of one. Its model is loaded.
+    examples
+        Numbers of examples; all if none are given. Random seeds depend on the position in this list.
+    runs
+        Layouts of each head, and of each layer of hidden states.
+    heads
+        As `tsne.heads` takes them.
+    perplexity
+        Of standard t-SNE.
+    seed
+        Random seed.
+    special
+        Whether special tokens such as [CLS] are points.
+    optimizer
+        Of standard t-SNE: "kernel" or "opentsne". Heads are always laid out by the kernel.
+    name
+        Name of the stored result.
+
+    Returns
+    -------
+    pyarrow.Table
+        The table `layout_runs`: one row per example, layer, head and run.
     """
-    model, examples, recipe = _begun(source, texts, seed, perplexity, special)
+    atlas = _opened(atlas)
+    check_options(perplexity, runs, optimizer)
     if runs < 2:
         raise OptionError(f"runs {runs}: a deviation needs at least 2")
-    chosen = choose(model, heads)
-    recipe |= {"runs": runs, "heads": [list(one) for one in chosen], "optimiser": optimiser}
-    place = blocks.begin(folder, "compare", recipe)
-    fit = Fit(perplexity, special, optimiser)
-
-    def make(number: int) -> Rows:
-        torch.set_num_threads(1)
-        reading = _reading(model, examples[number])
-        rows = []
-        for layer, head in _with_standard(reading, chosen):
-            kl = fit.kl(reading, layer, head, runs, (seed, number, layer, head + 1))
-            rows += [_row(examples[number].id, reading, layer, head, run, one) for run, one in enumerate(kl)]
-        return rows
-
-    return blocks.run(place, len(examples), make, "texts")
+    numbers = _numbers(atlas, examples)
+    options = _options(atlas, "compare", numbers, heads, perplexity, seed, special)
+    options |= {"runs": runs, "optimizer": optimizer}
+    with engine.result(atlas, "tsne", name, options) as result:
+        if not result.finished:
+            subjects = _subjects(atlas, numbers)
+            fit = Fit(load_model(atlas), options["heads"], seed, perplexity, special, optimizer)
+            facts = {"kind": "compare", "examples": len(numbers), "runs": runs}
+            work = CompareBlock(result.place, fit, subjects, runs)
+            _run(result, work, block_ranges(len(subjects), 1), facts)
+    return atlas.table("layout_runs", name)
 
 
 def robustness(
-    source: Source,
-    texts: Texts,
-    folder: str | os.PathLike[str],
+    atlas: Atlas | str | Path,
     *,
+    examples: Sequence[int] | None = None,
     share: float = 0.05,
     repeats: int = 1000,
     heads: Wanted = "active",
     perplexity: float = PERPLEXITY,
     seed: int = 0,
     special: bool = True,
+    name: str = "robustness",
 ) -> pa.Table:
-    """KL with and without a disturbance: `share` of the tokens replaced by tokens drawn from the same text.
+    """Compare KL with and without a disturbance: some tokens replaced by tokens drawn from the same text.
 
-    `heads="active"` takes the head of highest activity of each layer. For each of `repeats` disturbed texts the model
-    is run again and both kinds of t-SNE are fitted anew from 8 random starts; beside them stand as many fits of the
-    text as it is. Rows have `disturbed` and `repeat` as well. Resumable, a block for every 20 disturbed texts.
+    >>> import headatlas as ha
+    >>> atlas = ha.collect.maps("packaged", ["The cat sat on the mat, and slept."], "memory://robustness.atlas")
+    >>> table = ha.tsne.robustness(atlas, repeats=2, heads="L0·H2")
+    >>> table.num_rows  # of the head and of its layer: 2 disturbed texts and the text as it is, 8 layouts each
+    64
+
+    For each disturbed text the model is run again, and both kinds of t-SNE are fitted from 8 random starts; beside them
+    are as many fits of the text as it is. The result is stored in the atlas. After a stop, the same call continues.
+
+    Parameters
+    ----------
+    atlas, examples, perplexity, seed, special, name
+        As `tsne.compare` takes them.
+    share
+        Share of the tokens that is replaced; at least one is.
+    repeats
+        Disturbed texts of each example.
+    heads
+        "active" for the head of highest activity of each layer, or as `tsne.heads` takes them.
+
+    Returns
+    -------
+    pyarrow.Table
+        The table `layout_runs`. `disturbed` tells both kinds of text apart; `repeat` is the number of the disturbed
+        text, −1 for the text as it is.
     """
-    model, examples, recipe = _begun(source, texts, seed, perplexity, special)
+    atlas = _opened(atlas)
+    check_options(perplexity, 1, "kernel")
     if not 0 < share < 1 or repeats < 2:
         raise OptionError(
             f"share {share:g}, repeats {repeats}: a share is between 0 and 1, and 2 repeats are the least"
         )
-    readings = [_reading(model, example) for example in examples]
-    chosen = [active_heads(one) if heads == "active" else choose(model, heads) for one in readings]
-    recipe |= {"share": share, "repeats": repeats, "heads": [[list(one) for one in own] for own in chosen]}
-    place = blocks.begin(folder, "robustness", recipe)
-    groups = -(-repeats // TOGETHER)
-    fit = Fit(perplexity, special, "kernel")
-
-    def make(number: int) -> Rows:
-        torch.set_num_threads(1)
-        text, group = divmod(number, groups)
-        plain, rows = readings[text], []
-        numbers = range(group * TOGETHER, min((group + 1) * TOGETHER, repeats))
-        pairs = _with_standard(plain, chosen[text])
-        extra: dict[str, Any] = {"disturbed": False, "repeat": -1}
-        for layer, head in pairs:
-            kl = fit.kl(plain, layer, head, len(numbers) * WIDTH, (seed, text, group, layer, head + 1, 0))
-            rows += [_row(examples[text].id, plain, layer, head, run, one) | extra for run, one in enumerate(kl)]
-        for repeat in numbers:
-            other = disturbed(plain, share, (seed, text, repeat))
-            for layer, head in pairs:
-                kl = fit.kl(other, layer, head, WIDTH, (seed, text, repeat, layer, head + 1, 1))
-                extra = {"disturbed": True, "repeat": repeat}
-                rows += [_row(examples[text].id, other, layer, head, run, one) | extra for run, one in enumerate(kl)]
-        return rows
-
-    return blocks.run(place, groups * len(examples), make, "blocks")
+    numbers = _numbers(atlas, examples)
+    options = _options(atlas, "robustness", numbers, heads, perplexity, seed, special)
+    options |= {"share": share, "repeats": repeats}
+    with engine.result(atlas, "tsne", name, options) as result:
+        if not result.finished:
+            subjects = _subjects(atlas, numbers)
+            fit = Fit(load_model(atlas), options["heads"], seed, perplexity, special, "kernel")
+            facts = {"kind": "robustness", "examples": len(numbers), "repeats": repeats}
+            groups = block_ranges(repeats, TOGETHER)
+            work = RobustnessBlock(result.place, fit, subjects, share, groups)
+            _run(result, work, groups * len(subjects), facts)
+    return atlas.table("layout_runs", name)
 
 
-@dataclass(frozen=True)
-class Fit:
-    """How a layout is made."""
-
-    perplexity: float
-    special: bool
-    optimiser: Optimiser
-
-    def kl(self, reading: Reading, layer: int, head: int, runs: int, seed: tuple[int, ...]) -> Kl:
-        """KL of so many runs; NaN where a head gives nothing to lay out."""
-        one = reading.model.layers[layer]
-        if head == STANDARD:
-            keep = ~reading.side(one.kind, True).special | self.special
-            return standard(
-                reading.hidden[layer][keep], perplexity=self.perplexity, restarts=runs, seed=seed,
-                optimiser=self.optimiser,
-            ).kl  # fmt: skip
-        try:
-            found = head_affinity(reading, one, head, self.special)
-        except Empty:
-            return np.full(runs, np.nan)
-        return kernel.layouts(found.p, restarts=runs, seed=seed)[1]
+def _opened(atlas: Atlas | str | Path) -> Atlas:
+    opened = atlas if isinstance(atlas, Atlas) else Atlas.open(atlas)
+    model = opened.header["model"]
+    if model["modality"] != "text":
+        raise OptionError(f"{model['name']} reads images: these experiments are for texts")
+    return opened
 
 
-def disturbed(reading: Reading, share: float, seed: tuple[int, ...]) -> Reading:
-    """The text with a share of its tokens (at least one, no special ones) replaced by others drawn from itself."""
-    assert reading.encoded is not None  # an image is refused before
-    dice = np.random.default_rng(seed)
-    ids, own = reading.encoded.source.ids.copy(), np.flatnonzero(~reading.encoded.source.special)
-    places = dice.choice(own, max(1, round(share * len(own))), replace=False)
-    ids[places] = ids[dice.choice(own, len(places))]
-    return with_tokens(reading, ids)
+def _numbers(atlas: Atlas, examples: Sequence[int] | None) -> list[int]:
+    """The examples that are asked for: all, or these, each once."""
+    if examples is None:
+        return list(range(atlas.collection["counts"]["examples"]))
+    numbers = [int(number) for number in examples]
+    if not numbers:
+        raise OptionError("examples: name at least one")
+    for number in numbers:
+        check_example(atlas, number)
+    number, times = Counter(numbers).most_common(1)[0]
+    if times > 1:
+        raise OptionError(f"example {number} is given {times} times")
+    return numbers
 
 
-def active_heads(reading: Reading) -> list[Head]:
-    """The head of highest activity of each layer; of equals the first."""
-    found = []
-    for layer in reading.model.layers:
-        special = reading.side(layer.kind, False).special
-        values = [head_activity(own, special, layer.kind == "cross") for own in reading.maps[layer.index]]
-        found.append((layer.index, int(np.argmax(values))))
-    return found
+def _options(
+    atlas: Atlas, kind: str, numbers: list[int], heads: Wanted, perplexity: float, seed: int, special: bool
+) -> dict[str, Any]:
+    """The part of the recipe that both experiments share."""
+    layers = layers_of(atlas)
+    if heads != "active":
+        heads = spell(choose_heads(atlas.header["model"]["name"], layers, heads), layers)
+    every = numbers == list(range(atlas.collection["counts"]["examples"]))
+    return {
+        "kind": kind, "examples": "all" if every else numbers, "heads": heads, "perplexity": perplexity, "seed": seed,
+        "special": special, "kernel": kernel.RECIPE,
+    }  # fmt: skip
 
 
-def _begun(
-    source: Source, texts: Texts, seed: int, perplexity: float, special: bool
-) -> tuple[Model, list[Example], dict[str, Any]]:
-    found = opened(source)
-    model = found if isinstance(found, Model) else model_of(found)
-    if model.modality != "text":
-        raise OptionError(f"{model.name} reads images: these experiments are for texts")
-    dataset = texts if isinstance(texts, Dataset) else data.load(texts)
-    examples = list(dataset)
-    if not examples:
-        raise DataError(f"{dataset.name} has no text")
-    recipe = {"model": model.hash, "data": dataset.fingerprint, "seed": seed, "perplexity": perplexity}
-    return model, examples, recipe | {"special": special, "kernel": kernel.RECIPE}
+def _subjects(atlas: Atlas, numbers: list[int]) -> list[Subject]:
+    """The examples with their tokens; texts that are too short are refused before anything is computed."""
+    subjects = []
+    rows = zip(numbers, read_rows(atlas, numbers, ["id"]), read_tokens(atlas, numbers), strict=True)
+    for position, (number, row, encoded) in enumerate(rows):
+        plain = int((~encoded.source.special).sum())
+        if plain < FEWEST:
+            raise DataError(
+                f"example {number} ({row['id']}) has {wording.many(plain, 'token')} besides special ones: "
+                f"the experiments need at least {FEWEST}. Choose other examples"
+            )
+        subjects.append(Subject(position, number, row["id"], encoded))
+    return subjects
 
 
-def _reading(model: Model, example: Example) -> Reading:
-    reading = read(model, example)
-    assert reading.maps and reading.hidden  # forward passes here, before threads share them
-    own = int((~reading.side("encoder", True).special).sum())
-    if own < FEWEST:
-        raise DataError(f"text {example.id} has {own} tokens of its own: the experiments need at least {FEWEST}")
-    return reading
+def _run(
+    result: engine.Result, work: CompareBlock | RobustnessBlock, ranges: list[range], facts: dict[str, Any]
+) -> None:
+    def join(table: pa.Table) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+        return {"layout_runs": table}, facts | {"layouts": table.num_rows}
 
-
-def _with_standard(reading: Reading, heads: list[Head]) -> list[Head]:
-    """The heads, and standard t-SNE of each of their layers that has hidden states."""
-    layers = sorted({layer for layer, _ in heads} & set(reading.hidden))
-    return heads + [(layer, STANDARD) for layer in layers]
-
-
-def _row(text: str, reading: Reading, layer: int, head: int, run: int, kl: float) -> dict[str, Any]:
-    count = len(reading.side(reading.model.layers[layer].kind, True).text)
-    return {"text": text, "tokens": count, "layer": layer, "head": head, "run": run, "kl": float(kl)}
+    parts.run(result, work, ranges, facts["kind"], join, unit="texts")

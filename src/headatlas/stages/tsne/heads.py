@@ -1,11 +1,10 @@
-"""Head t-SNE: a text as each head sees it, its attention taken as neighbour probabilities."""
+"""Head t-SNE: a text as each head sees it, its attention taken as neighbor probabilities."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -14,32 +13,21 @@ from numpy.typing import NDArray
 
 from headatlas import parallel, progress
 from headatlas.errors import OptionError
-from headatlas.models.model import Layer, Model
+from headatlas.models.model import Layer
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.tsne import kernel
 from headatlas.stages.tsne.affinity import Affinity, Empty, Unit, affinity, first_tokens, to_points
 from headatlas.stages.tsne.align import align
-from headatlas.stages.tsne.reading import Reading, Source, Text, read
-
-Head = tuple[int, int]
-Wanted = str | Head | Iterable[Head]
-NAME = re.compile(r"L(\d+)[·.:]?(?:H(\d+))?", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Points:
-    """The points of a layout: their text, the token each begins at, and whether it is a query (cross: or a key)."""
-
-    text: list[str]
-    token: NDArray[np.int64]
-    query: NDArray[np.bool_]
+from headatlas.stages.tsne.layout_tables import Head, Layout, Points
+from headatlas.stages.tsne.reading import Reading
 
 
 @dataclass(frozen=True)
 class Layouts:
-    """The layouts of one text by head; `best` is the restart with the least KL, and the one that is kept."""
+    """The layouts of one text by head: of all restarts the one with the least KL."""
 
     model: str
-    recipe: dict[str, Any]  # all that the layouts follow from
+    recipe: dict[str, Any]  # everything the layouts follow from
     points: dict[int, Points]  # by layer
     layouts: dict[Head, NDArray[np.float32]]  # (point, axis); NaN where there is nothing to lay out
     kl: dict[Head, NDArray[np.float64]]  # (restart,)
@@ -50,7 +38,7 @@ class Layouts:
     def layout(self, layer: int, head: int) -> NDArray[np.float32]:
         """Positions (point, 2) of the tokens as one head sees them."""
         if (layer, head) not in self.layouts:
-            raise OptionError(f"L{layer}·H{head} was not laid out; {len(self.layouts)} heads were")
+            raise OptionError(f"L{layer}·H{head} was not layouts out; {len(self.layouts)} heads were")
         return self.layouts[layer, head]
 
     def best(self, layer: int, head: int) -> float:
@@ -58,7 +46,7 @@ class Layouts:
         return float(self.kl[layer, head].min())
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a head: KL of the layout that is kept, median and deviation over restarts, and remarks."""
+        """One row per head: KL of its layout, median and deviation over restarts, and notes."""
         return [
             {
                 "layer": layer, "head": head, "kl": float(kl.min()), "kl_median": float(np.median(kl)),
@@ -69,44 +57,9 @@ class Layouts:
         ]  # fmt: skip
 
 
-def heads(
-    source: Source,
-    text: Text,
-    *,
-    heads: Wanted = "all",
-    restarts: int = 16,
-    seed: int = 0,
-    special: bool = True,
-    unit: Unit = "token",
-    iterations: int = kernel.ITERATIONS,
-) -> Layouts:
-    """Lay a text out as each head sees it: `source` is a model or an atlas, or the name of one.
-
-    `heads` is "all", a layer ("L3"), a head ("L3·H10" or (3, 10)), or several of these. Of `restarts` layouts the one
-    with the least KL is kept. `special=False` drops special tokens, `unit="word"` takes words in place of pieces.
-    Layouts are turned so that heads can be compared.
-
-    >>> from headatlas import tsne
-    >>> found = tsne.heads("packaged", "The cat sat on the mat.", heads="L0·H2", restarts=4)
-    >>> found.layout(0, 2).shape, found.kl[0, 2].shape
-    ((9, 2), (4,))
-    """
-    if restarts < 1 or iterations < 4:
-        raise OptionError(
-            f"restarts {restarts}, iterations {iterations}: at least 1 restart and 4 iterations are needed"
-        )
-    if unit not in ("token", "word"):
-        raise OptionError(f"unit {unit!r}: choose token or word")
-    reading = read(source, text)
-    chosen = choose(reading.model, heads)
-    how = How(restarts, seed, special, unit, iterations)
-    with progress.bar("laying out", len(chosen), "heads") as advance:
-        return lay_out(reading, chosen, how, partial(_in_threads, advance))
-
-
 @dataclass(frozen=True)
 class How:
-    """How layouts are made; see `heads`."""
+    """How layouts are made; see `tsne.heads`."""
 
     restarts: int = 16
     seed: int = 0
@@ -114,66 +67,108 @@ class How:
     unit: Unit = "token"
     iterations: int = kernel.ITERATIONS
 
+    def check(self) -> None:
+        """Raise OptionError for values that make no sense."""
+        if self.restarts < 1 or self.iterations < 4:
+            raise OptionError(
+                f"restarts {self.restarts}, iterations {self.iterations}: "
+                "at least 1 restart and 4 iterations are needed"
+            )
+        if self.unit not in ("token", "word"):
+            raise OptionError(f"unit {self.unit!r}: choose token or word")
 
-@dataclass(frozen=True)
-class Laid:
-    """The layout of one head that is kept, KL of every restart, and what is said of its P."""
-
-    layout: NDArray[np.float32]
-    kl: NDArray[np.float64]
-    mass: float
-    notes: tuple[str, ...]
+    def recipe(self) -> dict[str, Any]:
+        """Everything that layouts follow from, besides the model and the text."""
+        return asdict(self) | {"kernel": kernel.RECIPE}
 
 
-Run = Callable[[Callable[[Head], tuple[Head, Laid]], list[Head]], Iterable[tuple[Head, Laid]]]
+Run = Callable[[Callable[[Head], tuple[Head, Layout]], list[Head]], Iterable[tuple[Head, Layout]]]
 
 
-def lay_out(reading: Reading, chosen: list[Head], how: How, run: Run) -> Layouts:
+def lay_out(reading: Reading, heads: list[Head], how: How, run: Run) -> Layouts:
     """Lay out these heads of a text that was read; `run` does pieces of work, in any order."""
     assert reading.maps  # one forward pass, before threads share it
-    done = dict(run(partial(_lay_out, reading, how), chosen))
-    layers = [reading.model.layers[number] for number in sorted({layer for layer, _ in chosen})]
-    points = {layer.index: head_points(reading, layer, how.special, how.unit) for layer in layers}
-    turned: dict[Head, NDArray[np.float32]] = {}
-    for kind in {layer.kind for layer in layers}:  # layouts of the same points can be compared
-        turned |= align({one: done[one].layout for one in chosen if reading.model.layers[one[0]].kind == kind})
-    recipe = reading.recipe() | asdict(how) | {"kernel": kernel.RECIPE}
-    return Layouts(
-        reading.model.name, recipe, points, {one: turned[one] for one in chosen},
-        {one: done[one].kl for one in chosen}, {one: done[one].mass for one in chosen},
-        {one: done[one].notes for one in chosen}, tuple(_remarks(layers, points)),
-    )  # fmt: skip
+    layouts = dict(run(partial(lay_out_head, reading, how), heads))
+    points = points_by_layer(reading, heads, how)
+    recipe = reading.recipe() | how.recipe()
+    aligned = align_heads({head: layouts[head] for head in heads}, reading.model.layers)
+    return assemble_layouts(reading.model.name, recipe, reading.model.layers, points, aligned)
+
+
+def lay_out_in_threads(reading: Reading, heads: list[Head], how: How) -> Layouts:
+    """Lay out these heads of a text that was read, with a progress bar."""
+    prepare(reading)
+    with progress.bar("laying out", len(heads), "heads") as advance:
+        return lay_out(reading, heads, how, partial(_in_threads, advance))
+
+
+@single_thread()
+def prepare(reading: Reading) -> None:
+    """Compute all maps, on one core: bits must not depend on the number of cores."""
+    assert reading.maps
 
 
 def _in_threads(
-    advance: Callable[[int], None], work: Callable[[Head], tuple[Head, Laid]], chosen: list[Head]
-) -> Iterator[tuple[Head, Laid]]:
-    with closing(parallel.run(work, chosen)) as results:
-        for found in results:
+    advance: Callable[[int], None], work: Callable[[Head], tuple[Head, Layout]], heads: list[Head]
+) -> Iterator[tuple[Head, Layout]]:
+    with closing(parallel.run(work, heads)) as results:
+        for result in results:
             advance(1)
-            yield found
+            yield result
 
 
-def _lay_out(reading: Reading, how: How, one: Head) -> tuple[Head, Laid]:
-    layer = reading.model.layers[one[0]]
+def lay_out_head(reading: Reading, how: How, head: Head) -> tuple[Head, Layout]:
+    """The layout of one head, before it is aligned with those of other heads."""
+    layer = reading.model.layers[head[0]]
     try:
-        found = head_affinity(reading, layer, one[1], how.special, how.unit)
+        p = head_affinity(reading, layer, head[1], how.special, how.unit)
     except Empty as reason:
         count = len(head_points(reading, layer, how.special, how.unit).text)
         nowhere = np.full((count, 2), np.nan, np.float32)
-        return one, Laid(nowhere, np.full(how.restarts, np.nan), 0.0, (str(reason),))
-    places, kl = kernel.layouts(found.p, restarts=how.restarts, seed=(how.seed, *one), iterations=how.iterations)
-    return one, Laid(places[int(kl.argmin())], kl, found.mass, found.notes)
+        return head, Layout(nowhere, np.full(how.restarts, np.nan), 0.0, (str(reason),))
+    positions, kl = kernel.layouts(p.p, restarts=how.restarts, seed=(how.seed, *head), iterations=how.iterations)
+    return head, Layout(positions[int(kl.argmin())], kl, p.mass, p.notes)
+
+
+def align_heads(layouts: Mapping[Head, Layout], layers: tuple[Layer, ...]) -> dict[Head, Layout]:
+    """Layouts of the same points rotated alike, so that heads can be compared: those of layers of one kind."""
+    rotated: dict[Head, NDArray[np.float32]] = {}
+    for kind in {layers[index].kind for index, _ in layouts}:
+        rotated |= align({head: layout.positions for head, layout in layouts.items() if layers[head[0]].kind == kind})
+    return {head: replace(layout, positions=rotated[head]) for head, layout in layouts.items()}
+
+
+def assemble_layouts(
+    model: str,
+    recipe: dict[str, Any],
+    layers: tuple[Layer, ...],
+    points: dict[int, Points],
+    layouts: Mapping[Head, Layout],
+) -> Layouts:
+    """Layouts that are computed, or were stored, as one object."""
+    return Layouts(
+        model, recipe, points,
+        {head: layout.positions for head, layout in layouts.items()},
+        {head: layout.kl for head, layout in layouts.items()},
+        {head: layout.mass for head, layout in layouts.items()},
+        {head: layout.notes for head, layout in layouts.items()},
+        tuple(_remarks([layers[index] for index in points], points)),
+    )  # fmt: skip
 
 
 def head_affinity(reading: Reading, layer: Layer, head: int, special: bool = True, unit: Unit = "token") -> Affinity:
     """P of one head on a text."""
     queries, keys = reading.side(layer.kind, True), reading.side(layer.kind, False)
-    found = to_points(reading.maps[layer.index][head], queries, keys, special=special, unit=unit)
+    points = to_points(reading.maps[layer.index][head], queries, keys, special=special, unit=unit)
     names = head_points(reading, layer, special, unit).text
-    return affinity(
-        found.attention, queries=found.queries, keys=found.keys, cross=layer.kind == "cross", names=names
-    )  # fmt: skip
+    cross = layer.kind == "cross"
+    return affinity(points.attention, queries=points.queries, keys=points.keys, cross=cross, names=names)
+
+
+def points_by_layer(reading: Reading, heads: list[Head], how: How) -> dict[int, Points]:
+    """The points of each layer that has one of these heads."""
+    layers = [reading.model.layers[index] for index in sorted({index for index, _ in heads})]
+    return {layer.index: head_points(reading, layer, how.special, how.unit) for layer in layers}
 
 
 def head_points(reading: Reading, layer: Layer, special: bool, unit: Unit) -> Points:
@@ -194,46 +189,16 @@ def head_points(reading: Reading, layer: Layer, special: bool, unit: Unit) -> Po
 
 
 def _remarks(layers: list[Layer], points: dict[int, Points]) -> list[str]:
-    found = []
+    remarks = []
     if any(layer.causal for layer in layers):
-        found.append(
+        remarks.append(
             "causal attention: each pair has one direction, from the later token to the earlier; the first tokens are "
             "seen by all others and often draw the whole text together"
         )
     if any(layer.kind == "cross" for layer in layers):
-        found.append(
+        remarks.append(
             "cross attention: queries and keys are both points, and only a query and a key attract one another"
         )
-    if any(len(one.text) < 4 for one in points.values()):
-        found.append("fewer than 4 points: any layout of them looks much the same")
-    return found
-
-
-def choose(model: Model, wanted: Wanted) -> list[Head]:
-    """The heads that are asked for, in order."""
-    every = [(layer.index, head) for layer in model.layers for head in range(layer.heads)]
-    if isinstance(wanted, str):
-        if wanted == "all":
-            return every
-        found = [one for part in wanted.replace(",", " ").split() for one in _named(part, every)]
-    else:
-        parts: list[Any] = list(wanted)
-        one = len(parts) == 2 and all(isinstance(part, int | np.integer) for part in parts)
-        found = [(int(parts[0]), int(parts[1]))] if one else [head for part in parts for head in choose(model, part)]
-    there = set(every)
-    wrong = next((one for one in found if one not in there), None)
-    if wrong is not None or not found:
-        what = f"L{wrong[0]}·H{wrong[1]}" if wrong else repr(wanted)
-        heads = ", ".join(sorted({str(layer.heads) for layer in model.layers}))
-        raise OptionError(f"{model.name} has no {what}: it has {len(model.layers)} layers of {heads} heads, from 0 on")
-    return sorted(set(found))
-
-
-def _named(part: str, every: list[Head]) -> list[Head]:
-    match = NAME.fullmatch(part)
-    if match is None:
-        raise OptionError(f"heads {part!r}: write all, a layer such as L3, or a head such as L3·H10 (or L3H10)")
-    layer = int(match.group(1))
-    if match.group(2) is not None:
-        return [(layer, int(match.group(2)))]
-    return [one for one in every if one[0] == layer] or [(layer, 0)]
+    if any(len(own.text) < 4 for own in points.values()):
+        remarks.append("fewer than 4 points: any layout of them looks much the same")
+    return remarks

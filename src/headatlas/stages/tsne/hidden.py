@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,21 @@ from numpy.typing import NDArray
 
 from headatlas import progress
 from headatlas.errors import OptionError
-from headatlas.models.model import Layer
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.tsne.align import align
-from headatlas.stages.tsne.reading import Reading, Source, Text, read
-from headatlas.stages.tsne.standard import PERPLEXITY, Optimiser, standard
+from headatlas.stages.tsne.layout_tables import STANDARD, Head, Layout, Points
+from headatlas.stages.tsne.reading import Reading
+from headatlas.stages.tsne.standard import PERPLEXITY, Optimizer, standard
+
+Vectors = NDArray[np.float32]  # (point, feature)
 
 
 @dataclass(frozen=True)
 class States:
-    """Layouts of vectors by layer; `points[layer]` names what is laid out."""
+    """Layouts of vectors by layer; `points[layer]` names what is layouts out."""
 
     model: str
-    recipe: dict[str, Any]  # all that the layouts follow from
+    recipe: dict[str, Any]  # everything the layouts follow from
     points: dict[int, list[str]]
     layouts: dict[int, NDArray[np.float32]]
     kl: dict[int, NDArray[np.float64]]  # (restart,)
@@ -30,78 +34,82 @@ class States:
     def layout(self, layer: int) -> NDArray[np.float32]:
         """Positions (point, 2) in one layer."""
         if layer not in self.layouts:
-            raise OptionError(f"layer {layer} was not laid out; these were: {', '.join(map(str, self.layouts))}")
+            raise OptionError(f"layer {layer} was not layouts out; these were: {', '.join(map(str, self.layouts))}")
         return self.layouts[layer]
 
 
-def hidden(
-    source: Source,
-    text: Text,
-    *,
-    layers: list[int] | None = None,
-    perplexity: float = PERPLEXITY,
-    restarts: int = 1,
-    seed: int = 0,
-    special: bool = True,
-    optimiser: Optimiser = "opentsne",
-) -> States:
-    """t-SNE of the hidden states after each layer (all layers if none is named), one point a token.
-
-    >>> from headatlas import tsne
-    >>> found = tsne.hidden("packaged", "The cat sat on the mat, and the dog lay on the floor.", layers=[0])
-    >>> found.layout(0).shape
-    (17, 2)
-    """
-    reading = read(source, text)
-    chosen = _chosen(reading, layers)
-    vectors, points = {}, {}
-    for layer in chosen:
-        side = reading.side(layer.kind, True)
-        keep = ~side.special | special
-        vectors[layer.index] = reading.hidden[layer.index][keep]
-        points[layer.index] = [text.strip() for text, kept in zip(side.text, keep, strict=True) if kept]
-    how = Vectors(perplexity, restarts, seed, optimiser)
-    return laid_out(reading.model.name, reading.recipe() | {"special": special}, vectors, points, how)
-
-
 @dataclass(frozen=True)
-class Vectors:
-    """How layouts of vectors are made; see `hidden`."""
+class VectorOptions:
+    """How layouts of vectors are made; see `tsne.hidden`."""
 
     perplexity: float = PERPLEXITY
     restarts: int = 1
     seed: int = 0
-    optimiser: Optimiser = "opentsne"
+    optimizer: Optimizer = "opentsne"
 
 
-def laid_out(
-    model: str,
-    recipe: dict[str, Any],
-    vectors: dict[int, NDArray[np.float32]],
-    points: dict[int, list[str]],
-    how: Vectors,
+def lay_out_vectors(
+    model: str, recipe: dict[str, Any], vectors: Mapping[int, Vectors], points: Mapping[int, Points], how: VectorOptions
 ) -> States:
-    """t-SNE of the vectors of each layer, turned into a common orientation."""
-    found = {}
+    """t-SNE of the vectors of each layer, rotated alike, with a progress bar."""
+    layouts = {}
     with progress.bar("laying out", len(vectors), "layers") as advance:
         for layer, own in vectors.items():
-            found[layer] = standard(
-                own, perplexity=how.perplexity, restarts=how.restarts, seed=(how.seed, layer), optimiser=how.optimiser
-            )
+            layouts[layer, STANDARD] = lay_out_layer(own, layer, how)
             advance(1)
-    turned: dict[int, NDArray[np.float32]] = {}
-    for size in {len(own) for own in vectors.values()}:
-        turned |= align({layer: one.layout for layer, one in found.items() if len(one.layout) == size})
+    return assemble_states(model, recipe | asdict(how), points, align_layers(layouts))
+
+
+@single_thread()
+def lay_out_layer(vectors: Vectors, layer: int, how: VectorOptions) -> Layout:
+    """t-SNE of the vectors of one layer, on one core: bits must not depend on the number of cores."""
+    result = standard(
+        vectors, perplexity=how.perplexity, restarts=how.restarts, seed=(how.seed, layer), optimizer=how.optimizer
+    )
+    return Layout(result.layout, result.kl, np.nan, result.notes)
+
+
+def align_layers(layouts: Mapping[Head, Layout]) -> dict[Head, Layout]:
+    """Layouts of equally many points rotated alike, so that layers can be compared."""
+    rotated: dict[Head, NDArray[np.float32]] = {}
+    for size in {len(layout.positions) for layout in layouts.values()}:
+        rotated |= align({head: layout.positions for head, layout in layouts.items() if len(layout.positions) == size})
+    return {head: replace(layout, positions=rotated[head]) for head, layout in layouts.items()}
+
+
+def assemble_states(
+    model: str, recipe: dict[str, Any], points: Mapping[int, Points], layouts: Mapping[Head, Layout]
+) -> States:
+    """Layouts that are computed, or were stored, as one object."""
+    layers = {layer: layout for (layer, _), layout in layouts.items()}
     return States(
-        model, recipe | asdict(how), points, {layer: turned[layer] for layer in found},
-        {layer: one.kl for layer, one in found.items()}, {layer: one.notes for layer, one in found.items()},
+        model, recipe, {layer: points[layer].text for layer in layers},
+        {layer: layout.positions for layer, layout in layers.items()},
+        {layer: layout.kl for layer, layout in layers.items()},
+        {layer: layout.notes for layer, layout in layers.items()},
     )  # fmt: skip
 
 
-def _chosen(reading: Reading, layers: list[int] | None) -> list[Layer]:
-    there = [layer for layer in reading.model.layers if layer.index in reading.hidden]
-    numbers = [layer.index for layer in there]
-    wrong = next((one for one in layers or [] if one not in numbers), None)
-    if wrong is not None:
-        raise OptionError(f"layer {wrong}: hidden states are known of layers {numbers[0]} to {numbers[-1]}")
-    return [layer for layer in there if layers is None or layer.index in layers]
+@single_thread()
+def states_of(
+    reading: Reading, layers: Sequence[int] | None, special: bool
+) -> tuple[dict[int, Vectors], dict[int, Points]]:
+    """Hidden states after each layer (all if none is named), and the tokens they belong to."""
+    known = [layer for layer in reading.model.layers if layer.index in reading.hidden]
+    check_layers(layers, [layer.index for layer in known])
+    vectors, points = {}, {}
+    for layer in known:
+        if layers is None or layer.index in layers:
+            side = reading.side(layer.kind, True)
+            tokens = np.flatnonzero(~side.special | special)
+            vectors[layer.index] = reading.hidden[layer.index][tokens]
+            text = [side.text[token].strip() for token in tokens]
+            points[layer.index] = Points(text, tokens, np.ones(len(tokens), bool))
+    return vectors, points
+
+
+def check_layers(layers: Sequence[int] | None, known: Sequence[int]) -> None:
+    """Raise OptionError for a layer whose hidden states are not known."""
+    unknown = next((layer for layer in layers or [] if layer not in known), None)
+    if unknown is not None:
+        raise OptionError(f"layer {unknown}: hidden states are known of layers {known[0]} to {known[-1]}")

@@ -1,7 +1,7 @@
-"""Exact t-SNE of given neighbour probabilities, many restarts at once: each restart is one vector lane.
+"""Exact t-SNE of given neighbor probabilities, many restarts at once: each restart is one vector lane.
 
 Every pair of points is visited once an iteration and pushes both. Distances, weights, forces and the sum that
-normalises Q are taken in that one visit; so the forces of an iteration are normalised by the sum of the one before,
+normalizes Q are taken in that one visit; so the forces of an iteration are normalized by the sum of the one before,
 which is the same once points have settled. Steps are those of openTSNE: momentum, gains, exaggeration at first, steps
 of at most 5.
 """
@@ -150,7 +150,7 @@ def descend(p: Any, place: Any, iterations: int, early: int, rate: Any) -> None:
 
 @njit(**HOW)
 def gradient(p: Any, place: Any, share: Any, force: Any, total: Any) -> None:
-    """The gradient of KL at given layouts (axis, point, lane), normalised by `share` (1, lane); fills force, total."""
+    """The gradient of KL at given layouts (axis, point, lane), normalized by `share` (1, lane); fills force, total."""
     _forces(p, place[0], place[1], force[0], force[1], share, total)
     force *= FOUR
 

@@ -1,4 +1,4 @@
-"""One text (or image) as a model reads it: its tokens, all full maps, and the hidden states of each layer."""
+"""One text or image as a model reads it: its tokens, all full maps, and the hidden states of each layer."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from headatlas import __version__, models, progress
 from headatlas.atlas.files import Files
 from headatlas.atlas.store import HEADER, Atlas
+from headatlas.atlas.tokens import read_image_paths, read_rows, read_tokens
 from headatlas.data import Example
 from headatlas.errors import DataError, ModelError, OptionError
 from headatlas.models import capture, packaged
 from headatlas.models.batch import Batch, image_batch, text_batch
-from headatlas.models.encode import Encoded, Tokens, encode
+from headatlas.models.encode import Encoded, encode
 from headatlas.models.full_maps import image_tokens
 from headatlas.models.model import Kind, Layer, Model
 
@@ -45,12 +46,17 @@ class Reading:
     batch: Batch
     encoded: Encoded | None  # None for an image
 
-    def recipe(self) -> dict[str, Any]:
-        """What was read, and by which model."""
+    @property
+    def digest(self) -> str:
+        """A digest of what was read."""
         digest = hashlib.sha256()
         for name, values in sorted(self.batch.inputs.items()):
             digest.update(name.encode() + values.cpu().numpy().tobytes())
-        return {"version": __version__, "model": self.model.hash, "input": digest.hexdigest()[:16]}
+        return digest.hexdigest()[:16]
+
+    def recipe(self) -> dict[str, Any]:
+        """What was read, and by which model."""
+        return {"version": __version__, "model": self.model.hash, "input": self.digest}
 
     def side(self, kind: Kind, queries: bool) -> Side:
         """Tokens that are the queries, or the keys, of layers of this kind."""
@@ -65,7 +71,7 @@ class Reading:
 
     @cached_property
     def maps(self) -> list[NDArray[np.float32]]:
-        """Full maps (head, query, key), a layer each."""
+        """Full maps (head, query, key) of each layer."""
         record = capture.Record()
         capture.run(self.model, self.batch.inputs, record)
         return [record.maps[layer.index][0].numpy() for layer in self.model.layers]
@@ -76,44 +82,43 @@ class Reading:
         network: Any = self.model.network
         with torch.inference_mode():
             output = network(**self.batch.inputs, **capture.flags(network), output_hidden_states=True)
-        states = {
-            name: output.get(name) for name in ("hidden_states", "encoder_hidden_states", "decoder_hidden_states")
-        }
-        found = {}
+        names = ("hidden_states", "encoder_hidden_states", "decoder_hidden_states")
+        outputs = {name: output.get(name) for name in names}
+        hidden = {}
         for layer in self.model.layers:
-            own = states.get(f"{layer.kind}_hidden_states") or states["hidden_states"]
-            if layer.kind != "cross" and own:
-                found[layer.index] = own[_place(layer, self.model.layers, len(own))][0].float().numpy()
-        if not found:
+            states = outputs.get(f"{layer.kind}_hidden_states") or outputs["hidden_states"]
+            if layer.kind != "cross" and states:
+                place = _place(layer, self.model.layers, len(states))
+                hidden[layer.index] = states[place][0].float().numpy()
+        if not hidden:
             raise ModelError(f"{self.model.name} gives no hidden states")
-        return found
+        return hidden
 
 
 def _place(layer: Layer, layers: tuple[Layer, ...], states: int) -> int:
     """Where the states after a layer are: the first are embeddings. Layers without attention count as well."""
-    same = [one.index for one in layers if one.kind == layer.kind]
+    same_kind = [other.index for other in layers if other.kind == layer.kind]
     number = re.search(r"\.(\d+)\.", f".{layer.module}.")
-    place = same.index(layer.index) if len(same) == states - 1 or number is None else int(number.group(1))
+    place = same_kind.index(layer.index) if len(same_kind) == states - 1 or number is None else int(number.group(1))
     return min(place + 1, states - 1)
 
 
 def read(source: Source, text: Text) -> Reading:
-    """A text, an image file, or the number of an example of an atlas, read by a model (that of the atlas)."""
-    found = opened(source)
-    if isinstance(found, Model):
+    """A text, an image file, or the number of an example of an atlas, read by a model or by the model of an atlas."""
+    source = open_source(source)
+    if isinstance(source, Atlas):
         if isinstance(text, int):
-            raise OptionError(f"example {text}: only an atlas has numbered examples. Give the text itself")
-        return _read(found, text if isinstance(text, Example) else _example(found, text), {}, 0)
-    model = model_of(found)
-    options = found.options
-    keep = {"max_tokens": options.get("max_tokens"), "overlong": options.get("overlong", "truncate")}
+            check_example(source, text)
+            return read_example(load_model(source), source, text)
+        options = source.options
+        limits = {"max_tokens": options.get("max_tokens"), "overlong": options.get("overlong", "truncate")}
+        return _read_text(load_model(source), text, **limits)
     if isinstance(text, int):
-        example, window = _of_atlas(found, text)
-        return _read(model, example, keep, window)
-    return _read(model, text if isinstance(text, Example) else _example(model, text), keep, 0)
+        raise OptionError(f"example {text}: only an atlas has numbered examples. Give the text itself")
+    return _read_text(source, text)
 
 
-def opened(source: Source) -> Model | Atlas:
+def open_source(source: Source) -> Model | Atlas:
     """A model or an atlas, loaded or opened if it is named."""
     if isinstance(source, Model | Atlas):
         return source
@@ -122,8 +127,8 @@ def opened(source: Source) -> Model | Atlas:
     return models.load(str(source))
 
 
-def model_of(atlas: Atlas) -> Model:
-    """The model an atlas was made with; another one is refused."""
+def load_model(atlas: Atlas) -> Model:
+    """The model an atlas was made with; another model of the same name is refused."""
     facts = atlas.header["model"]
     name = "packaged" if facts["name"] == packaged.NAME else facts.get("source") or facts["name"]
     model = models.load(name, modality=facts.get("modality"))
@@ -134,35 +139,46 @@ def model_of(atlas: Atlas) -> Model:
     return model
 
 
-def _example(model: Model, text: str | Path) -> Example:
-    return Example("0", image=str(text)) if model.modality == "image" else Example("0", text=str(text))
+def check_example(atlas: Atlas, number: int) -> None:
+    """Raise OptionError if an atlas has no such example."""
+    count = atlas.collection["counts"]["examples"]
+    if not 0 <= number < count:
+        raise OptionError(f"example {number}: the examples of {atlas.files.url} are 0 to {count - 1:,}")
 
 
-def _of_atlas(atlas: Atlas, number: int) -> tuple[Example, int]:
-    table = atlas.table("examples", columns=["id", "text", "pair", "image", "window"])
-    if not 0 <= number < table.num_rows:
-        raise OptionError(f"example {number}: the examples of {atlas.files.url} are 0 to {table.num_rows - 1:,}")
-    row = table.slice(number, 1).to_pylist()[0]
-    return Example(row["id"], text=row["text"], pair=row["pair"], image=row["image"]), row["window"] or 0
-
-
-def _read(model: Model, example: Example, options: dict[str, Any], window: int) -> Reading:
+def read_example(model: Model, atlas: Atlas, number: int) -> Reading:
+    """An example of an atlas, from the tokens that were collected."""
     if model.modality == "image":
-        return Reading(model, image_batch(model, [example.image or ""]), None)
-    found = encode(model, example, **options) if (example.text or example.pair or "").strip() else []
-    if not found:
-        raise DataError("the text is empty: there is nothing to lay out")
-    encoded = found[min(window, len(found) - 1)]
+        return Reading(model, image_batch(model, read_image_paths(atlas, [number])), None)
+    encoded = replace(read_tokens(atlas, [number])[0], cut=read_rows(atlas, [number], ["cut"])[0]["cut"])
+    return read_encoded(model, encoded)
+
+
+def read_encoded(model: Model, encoded: Encoded) -> Reading:
+    """A text that is tokenized; what was cut off is reported."""
     if encoded.cut:
-        kept = len(encoded.source)
-        progress.say(f"the text is longer than the {kept:,} tokens that are read: the last {encoded.cut:,} are cut off")
+        length = len(encoded.source)
+        progress.say(
+            f"the text is longer than the {length:,} tokens that are read: the last {encoded.cut:,} are cut off"
+        )
     return Reading(model, text_batch(model, [encoded]), encoded)
 
 
+def _read_text(model: Model, text: str | Path | Example, **limits: Any) -> Reading:
+    if not isinstance(text, Example):
+        text = Example("0", image=str(text)) if model.modality == "image" else Example("0", text=str(text))
+    if model.modality == "image":
+        return Reading(model, image_batch(model, [text.image or ""]), None)
+    windows = encode(model, text, **limits) if (text.text or text.pair or "").strip() else []
+    if not windows:
+        raise DataError("the text is empty: there is nothing to lay out")
+    return read_encoded(model, windows[0])
+
+
 def with_tokens(reading: Reading, ids: NDArray[np.int32]) -> Reading:
-    """The same reading with other token ids in the places of its own."""
+    """The same reading with other token ids in place of its own."""
     if reading.encoded is None:
         raise OptionError("tokens of an image cannot be exchanged")
-    source: Tokens = replace(reading.encoded.source, ids=ids.astype(np.int32))
+    source = replace(reading.encoded.source, ids=ids.astype(np.int32))
     encoded = replace(reading.encoded, source=source)
     return Reading(reading.model, text_batch(reading.model, [encoded]), encoded)

@@ -10,18 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.errors import DataError, OptionError
+from headatlas.numeric.pca import fit_pca
 from headatlas.stages.tsne import kernel
 
 PERPLEXITY = 20.0
 FEWEST = 5  # points below which perplexity means nothing
 TREE = 5000  # points up to which repulsion is summed in a tree rather than on a grid
 
-Optimiser = Literal["opentsne", "kernel"]
+Optimizer = Literal["opentsne", "kernel"]
+Seed = int | tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Standard:
-    """The layout (point, 2) with the least KL, the KL of each restart, and remarks."""
+    """The layout (point, 2) with the least KL, the KL of each restart, and notes."""
 
     layout: NDArray[np.float32]
     kl: NDArray[np.float64]
@@ -34,18 +36,15 @@ def standard(
     *,
     perplexity: float = PERPLEXITY,
     restarts: int = 1,
-    seed: int | tuple[int, ...] = 0,
-    optimiser: Optimiser = "opentsne",
+    seed: Seed = 0,
+    optimizer: Optimizer = "opentsne",
 ) -> Standard:
-    """t-SNE of vectors (point, feature). KL is exact and in float64, whichever optimiser made the layout.
+    """t-SNE of vectors (point, feature). KL is exact and in float64, whichever optimizer made the layout.
 
     openTSNE begins a single layout at the first two principal components, several at random; the
     kernel always begins at random.
     """
-    if optimiser not in ("opentsne", "kernel"):
-        raise OptionError(f"optimiser {optimiser!r}: choose opentsne or kernel")
-    if perplexity < 1 or restarts < 1:
-        raise OptionError(f"perplexity {perplexity:g}, restarts {restarts}: both are at least 1")
+    check_options(perplexity, restarts, optimizer)
     flat = np.asarray(vectors, np.float64)
     if not np.isfinite(flat).all():
         raise DataError("hidden states that are not numbers: the model overflowed on this text")
@@ -54,18 +53,26 @@ def standard(
         return Standard(_components(flat), np.full(restarts, np.nan), np.nan, (note,))
     used = min(perplexity, (len(flat) - 1) / 3)
     notes = (f"perplexity {used:.3g} in place of {perplexity:g}: there are {len(flat)} points",) * (used < perplexity)
-    found = probabilities(flat, used)
-    dense = found.P.toarray()
-    if optimiser == "kernel":
-        places, kl = kernel.layouts(dense, restarts=restarts, seed=seed)
+    affinities = probabilities(flat, used)
+    dense = affinities.P.toarray()
+    if optimizer == "kernel":
+        positions, kl = kernel.layouts(dense, restarts=restarts, seed=seed)
     else:
-        places = np.stack([_open_tsne(flat, found, seed, run, restarts > 1) for run in range(restarts)])
-        kl = kernel.divergence(dense, places)
-    return Standard(places[int(kl.argmin())], kl, used, notes)
+        positions = np.stack([_open_tsne(flat, affinities, seed, run, restarts > 1) for run in range(restarts)])
+        kl = kernel.divergence(dense, positions)
+    return Standard(positions[int(kl.argmin())], kl, used, notes)
+
+
+def check_options(perplexity: float, restarts: int, optimizer: str) -> None:
+    """Raise OptionError for values that make no sense."""
+    if optimizer not in ("opentsne", "kernel"):
+        raise OptionError(f"optimizer {optimizer!r}: choose opentsne or kernel")
+    if perplexity < 1 or restarts < 1:
+        raise OptionError(f"perplexity {perplexity:g}, restarts {restarts}: both are at least 1")
 
 
 def probabilities(vectors: NDArray[np.float64], perplexity: float) -> Any:
-    """openTSNE's affinities of vectors, by exact neighbours; `.P` is sparse, symmetric, and sums to 1."""
+    """openTSNE's affinities of vectors, by exact neighbors; `.P` is sparse, symmetric, and sums to 1."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from openTSNE.affinity import PerplexityBasedNN
@@ -74,24 +81,23 @@ def probabilities(vectors: NDArray[np.float64], perplexity: float) -> Any:
 
 
 def _open_tsne(
-    vectors: NDArray[np.float64], found: Any, seed: int | tuple[int, ...], run: int, random: bool
+    vectors: NDArray[np.float64], affinities: Any, seed: Seed, run: int, random: bool
 ) -> NDArray[np.float32]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from openTSNE import TSNE
 
-        number = int(
-            np.random.SeedSequence([*(seed if isinstance(seed, tuple) else (seed,)), run]).generate_state(1)[0]
-        )
+        entropy = [*(seed if isinstance(seed, tuple) else (seed,)), run]
+        state = int(np.random.SeedSequence(entropy).generate_state(1)[0]) % 2**31
         options: dict[str, Any] = {"negative_gradient_method": "bh" if len(vectors) < TREE else "fft"}
         start = "random" if random else "pca"
-        made = TSNE(initialization=start, random_state=number % 2**31, n_jobs=1, **options)
-        return np.asarray(made.fit(vectors, affinities=found), np.float32)
+        optimizer = TSNE(initialization=start, random_state=state, n_jobs=1, **options)
+        return np.asarray(optimizer.fit(vectors, affinities=affinities), np.float32)
 
 
 def _components(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
     """The first two principal components, as far as there are two."""
-    centred = vectors - vectors.mean(0)
-    left, size, _ = np.linalg.svd(centred, full_matrices=False)
-    both = (left * size)[:, :2]
-    return np.pad(both, ((0, 0), (0, 2 - both.shape[1]))).astype(np.float32)
+    if len(vectors) < 2:
+        return np.zeros((len(vectors), 2), np.float32)
+    plane = fit_pca(vectors, components=2).apply(vectors)
+    return np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))

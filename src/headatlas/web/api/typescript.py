@@ -16,6 +16,7 @@ from pathlib import Path
 from headatlas.web.api import encoding, openapi
 from headatlas.web.api.typescript_paths import paths_ts
 from headatlas.web.api.typescript_statistics import statistics_ts
+from headatlas.wording.thresholds import WORDS
 
 
 def encoding_ts() -> str:
@@ -26,7 +27,18 @@ def encoding_ts() -> str:
     return "\n".join([*lines, ""])
 
 
-GENERATED = {"paths.ts": paths_ts, "encoding.ts": encoding_ts, "statistics.ts": statistics_ts}
+def thresholds_ts() -> str:
+    """The values from which on the page uses a word."""
+    lines = [f"export const {name} = {value};" for name, value in WORDS.items()]
+    return "\n".join(["// Generated from src/headatlas/wording/thresholds.py. Do not edit.", *lines, ""])
+
+
+GENERATED = {
+    "paths.ts": paths_ts,
+    "encoding.ts": encoding_ts,
+    "statistics.ts": statistics_ts,
+    "thresholds.ts": thresholds_ts,
+}
 
 
 def write(folder: Path) -> None:

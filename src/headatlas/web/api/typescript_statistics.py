@@ -17,6 +17,7 @@ export interface Naming {
 export interface Statistic {
   name: string;
   label: string;
+  short: string; // the label where it is known to be about attention
   unit: string;
   group: string; // a name has one phrase of each
   about: "position" | "tokens" | "shape"; // where attention goes, what it goes to, how it is spread
@@ -48,7 +49,7 @@ def statistics_ts() -> str:
 
 
 def _statistic(entry: Statistic) -> dict[str, Any]:
-    fields = {name: getattr(entry, name) for name in ("name", "label", "unit", "group", "about", "parts")}
+    fields = {name: getattr(entry, name) for name in ("name", "label", "short", "unit", "group", "about", "parts")}
     return fields | {"high": _naming(entry.high), "low": _naming(entry.low)}
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.atlas.tokens import read_image_paths, read_tokens
 from headatlas.data import Example
 from headatlas.models import capture
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import Encoded, encode
 from headatlas.models.model import Layer, Model
-from headatlas.stages.collect.dataset_tables import read_examples, read_images
-from headatlas.stages.collect.layout import overlaps
+from headatlas.numeric.pooling import pool
 from headatlas.web.api import arrays
 from headatlas.web.api.errors import RequestError
 from headatlas.web.api.payloads.examples import Token
@@ -81,8 +81,8 @@ def read_batch(model: Model, snapshot: Snapshot, source: Source) -> tuple[Batch,
     if source.encoded is not None:
         return text_batch(model, [source.encoded]), source.encoded
     if model.grid is not None:
-        return image_batch(model, read_images(snapshot.atlas, [source.example])), None
-    encoded = read_examples(snapshot.atlas, [source.example])
+        return image_batch(model, read_image_paths(snapshot.atlas, [source.example])), None
+    encoded = read_tokens(snapshot.atlas, [source.example])
     return text_batch(model, encoded), encoded[0]
 
 
@@ -92,20 +92,12 @@ def check(
     """Raise an error unless the pooled maps are those that were collected: equal weights do not prove equal inputs."""
     heads = slice(0, layer.heads) if head is None else slice(head, head + 1)
     collected = snapshot.atlas.read("pooled", (example, layer.index, heads)).astype(np.float32)
-    if not np.abs(pooled(maps, collected.shape[-1]) - collected).max() <= TOLERANCE:
+    normalized = maps / np.maximum(maps.sum(-1, keepdims=True), 1e-30)  # to the attention that reaches tokens
+    if not np.abs(pool(normalized, collected.shape[-1]) - collected).max() <= TOLERANCE:
         raise RequestError(
             409, "The model gives other maps for this example than were collected: its tokenizer, its image processor "
             "or the image has changed.", "Serve the atlas with the model it was made with, or collect it again.",
         )  # fmt: skip
-
-
-def pooled(maps: NDArray[np.float32], r: int) -> NDArray[np.float32]:
-    """Maps (head, query, key) pooled to r × r, each row normalized to the attention that reaches tokens."""
-    queries, keys = maps.shape[1:]
-    rows, columns = overlaps(queries, r).T / queries, overlaps(keys, r) / r
-    normalized = maps / np.maximum(maps.sum(-1, keepdims=True), 1e-30)
-    result: NDArray[np.float32] = rows.astype(np.float32) @ normalized @ columns.astype(np.float32)
-    return result
 
 
 def read_text(model: Model, text: str, pair: str | None, options: Mapping[str, int | None]) -> Encoded:

@@ -17,7 +17,8 @@ from headatlas.models.model import Layer, Model
 from headatlas.stages.tsne.activity import STRENGTH, chains, head_activity
 from headatlas.stages.tsne.affinity import PointMaps, first_tokens, to_points
 from headatlas.stages.tsne.align import rotation
-from headatlas.stages.tsne.heads import How, Layouts, choose, lay_out
+from headatlas.stages.tsne.choice import choose
+from headatlas.stages.tsne.heads import How, Layouts, lay_out
 from headatlas.stages.tsne.reading import Reading
 from headatlas.stages.tsne.standard import Standard, standard
 from headatlas.web.api import arrays
@@ -134,7 +135,7 @@ def maximum(maps: NDArray[np.float64]) -> bytes:
 
 def _states(vectors: NDArray[np.float32], layer: Layer, how: How) -> Standard:
     """With the same kernel and as many restarts as the heads, so that KL can be compared."""
-    return standard(vectors, restarts=how.restarts, seed=(how.seed, layer.index), optimiser="kernel")
+    return standard(vectors, restarts=how.restarts, seed=(how.seed, layer.index), optimizer="kernel")
 
 
 def _rotated(layout: Positions, layer: Layer, layouts: Layouts) -> Positions:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import __version__
+from headatlas import __version__, wording
 from headatlas.atlas import display, schema
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Entry, source_of
@@ -52,7 +52,7 @@ def card(snapshot: Snapshot) -> AtlasCard:
         data=_data(header["data"], snapshot.atlas.collection["counts"]),
         stages=[_stage(snapshot, name) for name, stage in schema.STAGES.items() if stage.listed],
         statistics=[
-            StatisticCard(name=declared.name, plain=declared.label, unit=declared.unit)
+            StatisticCard(name=declared.name, plain=declared.label, unit=declared.unit_text)
             for declared in map(statistic, columns.statistics(snapshot))
         ],
         columns=[column.card for column in columns.catalog(snapshot).values()],
@@ -114,7 +114,7 @@ def _stage(snapshot: Snapshot, stage: str) -> StageCard:
 def _result(stage: str, entry: Entry) -> ResultCard:
     recipe = entry["recipe"]
     return ResultCard(
-        name=entry["name"], line=entry["facts"].get("line", ""), source=source_of(entry, stage),
+        name=entry["name"], line=wording.result_line(stage, entry["facts"]), source=source_of(entry, stage),
         options=recipe["options"], version=recipe["version"],
     )  # fmt: skip
 
@@ -129,7 +129,6 @@ def _clustering(snapshot: Snapshot, name: str) -> ClusteringCard:
         noise=facts.get("noise", 0.0),
         stability=known(facts.get("stability")),
         correlated=name in snapshot.atlas.results("correlate"),
-        line=facts.get("line", ""),
     )
 
 

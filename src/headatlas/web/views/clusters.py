@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from headatlas import wording
 from headatlas.atlas import schema, summaries
 from headatlas.statistics import statistic
 from headatlas.web.api import arrays
@@ -19,16 +20,22 @@ from headatlas.web.api.payloads.clusters import (
     Clusters,
     Evidence,
     Factor,
+    GoesWith,
+    HeadShare,
+    Jobs,
     Locality,
     Place,
     Profile,
     Profiles,
     Quality,
+    Reason,
     Related,
+    Thresholds,
 )
 from headatlas.web.views import columns
 from headatlas.web.views.snapshot import Snapshot
 from headatlas.web.views.values import known
+from headatlas.wording.thresholds import ANALYSIS
 
 Row = dict[str, Any]
 
@@ -43,8 +50,9 @@ def clusters(snapshot: Snapshot, clustering: str) -> Clusters:
         clustering=clustering,
         labels=columns.labels_column(clustering),
         distance=columns.distance_column(clustering),
-        sentence=summaries.sentence(snapshot.atlas, clustering, found),
-        summary=_summary(snapshot, clustering) if correlated else [],
+        sentence=f"{summaries.sentence(snapshot.atlas, clustering, found)}.",
+        thresholds=_thresholds(snapshot, clustering),
+        jobs=_jobs(snapshot, clustering) if correlated else None,
         clusters=[_cluster(one, by_name.get(one.number, {}), shown) for one in found],
         exemplars=[
             Place(example=row["example"], layer=row["layer"], head=row["head"], distance=known(row["distance"]))
@@ -61,26 +69,33 @@ def _correlate(snapshot: Snapshot, clustering: str) -> str:
     return f"{snapshot.command('correlate')} --of {clustering}"
 
 
-def _summary(snapshot: Snapshot, clustering: str) -> list[str]:
-    from headatlas.stages.correlate.summary import overall
+def _thresholds(snapshot: Snapshot, clustering: str) -> Thresholds:
+    """Those the result was made with; before correlate, those it would be made with."""
+    used = snapshot.atlas.results("correlate").get(clustering, {}).get("facts", {}).get("thresholds", ANALYSIS)
+    return Thresholds(**{field: used[field] for field in Thresholds.model_fields})
 
-    return [f"{label}: {text}" for label, text in overall(snapshot.atlas, clustering)]
+
+def _jobs(snapshot: Snapshot, clustering: str) -> Jobs:
+    one_job = snapshot.atlas.table("profiles", clustering, columns=["one_job"])["one_job"].to_pylist()
+    return Jobs(heads=len(one_job), one_job=sum(one_job))
 
 
 def ranked(snapshot: Snapshot, clustering: str) -> list[summaries.Cluster]:
     """The clusters, the largest first and noise last."""
     if clustering in snapshot.atlas.results("correlate"):
         return summaries.correlated(snapshot.atlas, clustering)[1]
-    facts, called = snapshot.atlas.results("cluster")[clustering]["facts"], columns.cluster_names(snapshot, clustering)
-    found = [
-        summaries.Cluster(one["cluster"], called[one["cluster"]], one["maps"], one["share"], one["stability"], "", "")
-        for one in facts["clusters"]
+    facts = snapshot.atlas.results("cluster")[clustering]["facts"]
+    clusters = [
+        summaries.Cluster(
+            row["cluster"], wording.cluster_name(row["cluster"], None), row["maps"], row["share"], row["stability"]
+        )
+        for row in facts["clusters"]
     ]
-    total = sum(one.maps for one in found) / max(1e-12, 1 - facts["noise"])
+    total = sum(cluster.maps for cluster in clusters) / max(1e-12, 1 - facts["noise"])
     if facts["noise"]:
-        maps = round(total * facts["noise"]) if found else _maps(snapshot)
-        found.append(summaries.Cluster(schema.NOISE, "noise", maps, facts["noise"], None, "", ""))
-    return sorted(found, key=lambda one: (one.number < 0, -one.maps, one.number))
+        maps = round(total * facts["noise"]) if clusters else _maps(snapshot)
+        clusters.append(summaries.Cluster(schema.NOISE, wording.NOISE, maps, facts["noise"], None))
+    return sorted(clusters, key=lambda cluster: (cluster.number < 0, -cluster.maps, cluster.number))
 
 
 def _maps(snapshot: Snapshot) -> int:
@@ -93,19 +108,24 @@ def _cluster(one: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterR
         own = (one.number, kind)
         return [place for place, row in enumerate(exemplars) if (row["cluster"], row["kind"]) == own]
 
+    association = row.get("association")
     return ClusterRow(
         cluster=one.number,
         name=one.name,
-        evidence=row.get("evidence") or "",
+        phrases=row.get("phrases"),
+        ordinal=row.get("ordinal", 1),
         maps=one.maps,
         share=one.share,
         stability=known(one.stability),
         layers=one.layers,
-        heads=one.heads,
-        n_heads=row.get("n_heads"),
+        heads=[HeadShare(**head) for head in one.heads],
+        mostly=row.get("mostly"),
         head_entropy=known(row.get("head_entropy")),
         examples=row.get("examples"),
-        association=row.get("association"),
+        reasons=[Reason(**reason, plain=statistic(reason["statistic"]).label) for reason in row.get("reasons", [])],
+        named=row.get("named", False),
+        statistics=row.get("statistics", 0),
+        association=GoesWith(**association) if association else None,
         typical=places("typical"),
         unlike=places("unlike"),
     )
@@ -156,7 +176,7 @@ def _needed(snapshot: Snapshot, clustering: str) -> None:
 
 
 def cluster(snapshot: Snapshot, clustering: str, cluster: int) -> Cluster:
-    """Where a cluster lives, and what tells it from the others."""
+    """Where a cluster occurs, and what tells it from the others."""
     _needed(snapshot, clustering)
     if cluster not in {one.number for one in ranked(snapshot, clustering)}:
         raise RequestError(404, f"{clustering} has no cluster {str(cluster)[:20]}.")
@@ -178,7 +198,7 @@ def _evidence(rows: Iterable[Row]) -> list[Evidence]:
     found = []
     for row in rows:
         name = row["statistic"]
-        said = {"plain": statistic(name).label, "unit": statistic(name).unit}
+        said = {"plain": statistic(name).label, "unit": statistic(name).unit_text}
         found.append(Evidence(**_known(row | said, Evidence)))
     return sorted(found, key=lambda one: -abs(one.delta or 0))
 
@@ -190,10 +210,9 @@ def profiles(snapshot: Snapshot, clustering: str) -> Profiles:
     for row in sorted(_rows(snapshot, "related", clustering), key=lambda row: row["rank"]):
         other = Related(layer=row["other_layer"], head=row["other_head"], similarity=known(row["similarity"]))
         related.setdefault((row["layer"], row["head"]), []).append(other)
-    table = snapshot.atlas.table("profiles", clustering)
-    shares = [column for column in table.column_names if column.startswith("share:")]
+    rows = snapshot.atlas.table("profiles", clustering).to_pylist()
     return Profiles(
-        clusters=[int(column.removeprefix("share:")) for column in shares],
+        clusters=[part["cluster"] for part in rows[0]["shares"]] if rows else [],
         heads=[
             Profile(
                 layer=row["layer"],
@@ -202,10 +221,10 @@ def profiles(snapshot: Snapshot, clustering: str) -> Profiles:
                 main_cluster=row["main_cluster"],
                 main_share=known(row["main_share"]),
                 entropy=known(row["entropy"]),
-                one_job=bool(row["one_job"]),
-                shares=[row[column] or 0.0 for column in shares],
+                one_job=row["one_job"],
+                shares=[part["share"] for part in row["shares"]],
                 related=related.get((row["layer"], row["head"]), []),
             )
-            for row in table.to_pylist()
+            for row in rows
         ],
     )

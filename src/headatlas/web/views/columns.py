@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from headatlas import wording
 from headatlas.statistics import statistic
 from headatlas.web.api import arrays
 from headatlas.web.api.endpoints import ENDPOINTS
@@ -73,9 +74,10 @@ def _columns(snapshot: Snapshot) -> list[Column]:
 def cluster_names(snapshot: Snapshot, clustering: str) -> list[str]:
     """Names of the clusters of a clustering by their number; plain numbers until they are correlated."""
     clusters = snapshot.atlas.results("cluster")[clustering]["facts"].get("clusters", [])
-    names = snapshot.atlas.results("correlate").get(clustering, {}).get("facts", {}).get("names", {})
+    facts = snapshot.atlas.results("correlate").get(clustering, {}).get("facts", {})
+    names = {entry["cluster"]: wording.cluster_name(**entry) for entry in facts.get("names", [])}
     count = 1 + max((int(cluster["cluster"]) for cluster in clusters), default=-1)
-    return [names.get(str(number), f"cluster {number}") for number in range(count)]
+    return [names.get(number, wording.cluster_name(number, None)) for number in range(count)]
 
 
 def labels_column(clustering: str) -> str:
@@ -116,7 +118,7 @@ def _statistics(snapshot: Snapshot) -> list[Column]:
     for index, (name, slug) in enumerate(slugs(statistics(snapshot)).items()):
         ends = (known(lows[index]), known(highs[index]))
         declared = statistic(name)
-        card = _amount(f"stat.{name}", f"stat.{slug}", declared.label, "statistics", *ends, declared.unit)
+        card = _amount(f"stat.{name}", f"stat.{slug}", declared.label, "statistics", *ends, declared.unit_text)
         columns.append(Column(card, _statistic(index, *ends)))
     return columns
 

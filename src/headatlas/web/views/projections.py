@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from headatlas import wording
 from headatlas.atlas.blocks import read_blocks
-from headatlas.progress import percent
 from headatlas.web.api import arrays
 from headatlas.web.api.payloads.atlas import ProjectionCard
 from headatlas.web.api.payloads.base import PositionScale
 from headatlas.web.views.snapshot import Snapshot
 from headatlas.web.views.values import floats, known
-
-METHODS = {"pca": "PCA", "umap": "UMAP", "tsne": "t-SNE"}
 
 
 def cards(snapshot: Snapshot) -> list[ProjectionCard]:
@@ -36,12 +34,12 @@ def _scale(snapshot: Snapshot, projection: str) -> PositionScale:
 def _projection(snapshot: Snapshot, name: str, facts: dict[str, Any]) -> ProjectionCard:
     scale = snapshot.cached(("scale", name), lambda: _scale(snapshot, name))
     method = str(facts.get("method", name))
-    axes = [f"{METHODS.get(method, method)} {number}" for number in (1, 2)]
+    axes = [f"{wording.method_name(method)} {number}" for number in (1, 2)]
     if "variance" in facts:
         shares = zip(("first", "second"), facts["variance"], strict=True)
-        axes = [f"{ordinal} component ({percent(share)} of variance)" for ordinal, share in shares]
+        axes = [f"{ordinal} component ({wording.percent(share)} of variance)" for ordinal, share in shares]
     return ProjectionCard(
-        name=name, method=method, line=facts.get("line", ""), trustworthiness=known(facts.get("trustworthiness")),
+        name=name, method=method, trustworthiness=known(facts.get("trustworthiness")),
         continuity=known(facts.get("continuity")), axes=axes, scale=scale,
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import progress
+from headatlas import wording
 from headatlas.atlas.schema import NOISE
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, OptionError
@@ -130,7 +130,7 @@ class DBSCAN(Method):
     def check_count(self, count: int) -> None:
         """Refuse more neighbors than maps."""
         if self.min_samples > count:
-            maps = progress.many(count, "map")
+            maps = wording.many(count, "map")
             raise OptionError(f"min_samples {self.min_samples}: there are only {maps}. Choose a smaller one")
 
     def settle(

@@ -104,7 +104,6 @@ class ProjectionCard(Payload):
 
     name: str
     method: str
-    line: str
     trustworthiness: float | None
     continuity: float | None
     axes: list[str]
@@ -121,7 +120,6 @@ class ClusteringCard(Payload):
     noise: float
     stability: float | None
     correlated: bool
-    line: str
 
 
 class AtlasCard(Payload):

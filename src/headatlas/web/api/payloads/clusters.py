@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from headatlas.web.api.payloads.base import Payload
 
 
@@ -14,27 +16,69 @@ class Place(Payload):
     distance: float | None
 
 
+class HeadShare(Payload):
+    """A head of a cluster, and the share of the head's maps that lie in it."""
+
+    layer: int
+    head: int
+    share: float
+
+
+class Reason(Payload):
+    """A statistic behind a cluster's name: its mean in the cluster and in the rest, Cliff's delta and its interval."""
+
+    statistic: str
+    plain: str
+    mean: float | None
+    rest: float | None
+    delta: float | None
+    low: float | None
+    high: float | None
+
+
+class GoesWith(Payload):
+    """The value of a column that goes with a cluster: maps against those expected, and the corrected p."""
+
+    column: str
+    value: str
+    ratio: float
+    q: float
+
+
 class ClusterRow(Payload):
-    """A cluster: its name, evidence, size and home. `typical` and `unlike` index the maps of `Clusters.exemplars`."""
+    """A cluster, as in the table `clusters`. `typical` and `unlike` index the maps of `Clusters.exemplars`.
+
+    `phrases` and `layers` are null before correlate. Then `layers` is empty where the cluster is spread over the model,
+    and `heads` holds those of which it is the main pattern or, if there is none, those that have more of it than
+    expected. Where no phrase fits (`named` is false), the reason is the most telling of the `statistics` compared.
+    """
 
     cluster: int
     name: str
-    evidence: str
+    phrases: list[str] | None
+    ordinal: int
     maps: int
     share: float
     stability: float | None
-    layers: str
-    heads: str
-    n_heads: int | None
+    layers: list[int] | None
+    heads: list[HeadShare]
+    mostly: int | None
     head_entropy: float | None
     examples: int | None
-    association: str | None
+    reasons: list[Reason]
+    named: bool
+    statistics: int
+    association: GoesWith | None
     typical: list[int]
     unlike: list[int]
 
 
+Shuffled = Literal["heads", "examples", "texts", "windows", "grid"]
+Untested = Literal["one cluster", "one value", "one label per head", "same in all examples"]
+
+
 class Association(Payload):
-    """How far the clusters follow a factor."""
+    """How far the clusters follow a factor: what was shuffled for p, or why there is nothing to test."""
 
     factor: str
     cramers_v: float | None
@@ -44,13 +88,31 @@ class Association(Payload):
     p: float | None
     permutations: int | None
     n: int | None
-    note: str
+    shuffled: Shuffled | None
+    untested: Untested | None
+    binned: bool
+    left_out: int
+
+
+class Thresholds(Payload):
+    """What the analysis decided by; see `headatlas.wording.thresholds`."""
+
+    one_job: float
+    mostly: float
+    significant: float
+
+
+class Jobs(Payload):
+    """How many heads there are, and how many of them have one job."""
+
+    heads: int
+    one_job: int
 
 
 class Locality(Payload):
     """Whether heads of one layer, or of adjacent layers, are alike."""
 
-    neighbours: str
+    neighbors: Literal["same layer", "adjacent layers"]
     similarity: float | None
     all_pairs: float | None
     difference: float | None
@@ -60,14 +122,14 @@ class Locality(Payload):
 
 
 class Quality(Payload):
-    """A measure of a clustering."""
+    """A measure of a clustering; stability has a number of `pairs` of bootstrap samples."""
 
     measure: str
     value: float | None
     low: float | None
     high: float | None
     maps: int | None
-    note: str
+    pairs: int | None
 
 
 class Clusters(Payload):
@@ -82,7 +144,8 @@ class Clusters(Payload):
     labels: str
     distance: str
     sentence: str
-    summary: list[str]
+    thresholds: Thresholds
+    jobs: Jobs | None
     clusters: list[ClusterRow]
     exemplars: list[Place]
     quality: list[Quality]

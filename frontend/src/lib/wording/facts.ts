@@ -1,6 +1,6 @@
 // The facts of the model and of the dataset, a label and a value each.
-import type { AtlasCard } from "../../lib/api";
-import { count, plural } from "../../lib/format";
+import type { AtlasCard } from "../api";
+import { count, plural } from "./numbers";
 
 type Fact = [string, string];
 
@@ -12,12 +12,12 @@ export function modelFacts(model: AtlasCard["model"]): Fact[] {
   const layers = kinds
     .map((kind) => plural(model.layers.filter((layer) => layer.kind === kind).length, `${kind} layer`))
     .join(", ");
-  const shared = model.key_heads !== model.heads ? `, sharing ${plural(model.key_heads, "key head")} a layer` : "";
+  const shared = model.key_heads !== model.heads ? `, sharing ${plural(model.key_heads, "key head")} per layer` : "";
   const found: Fact[] = [
     ["name", model.name],
     ["family", model.family],
     ["layers", layers],
-    ["heads", `${count(total)}: ${few === most ? few : `${few}–${most}`} a layer${shared}`],
+    ["heads", `${count(total)}: ${few === most ? few : `${few}–${most}`} per layer${shared}`],
   ];
   if (model.width) found.push(["head width", count(model.width)]);
   if (model.max_tokens) found.push(["longest input", plural(model.max_tokens, "token")]);

@@ -1,0 +1,116 @@
+// What a head does, as a sentence.
+import { ALIKE, PART } from "../../generated/thresholds";
+import type { HeadRef } from "../selection.svelte";
+import { phrased } from "../statistics";
+import { headName } from "./clusters";
+import { amount, joinList, percent, plural, signed } from "./numbers";
+
+/** The pattern of a head's main cluster. */
+export interface Pattern {
+  cluster: number;
+  name: string;
+  phrases: string[] | null;
+}
+
+/** What phrases say, as a verb with the statistics that measure it; null where a phrase is unknown or there is none. */
+export function attends(phrases: string[]): { verb: string; statistics: string[][]; targets: number } | null {
+  const known = phrases.map(phrased);
+  if (!known.length || !known.every((phrase) => phrase !== undefined)) return null;
+  const how = known.map(({ naming }) => naming.manner).filter(Boolean);
+  const what = known.map(({ naming }) => naming.target).filter(Boolean);
+  const verb = ["attends", joinList(how), joinList(what.map((word) => `to ${word}`))].filter(Boolean).join(" ");
+  const measures = known.flatMap(({ statistics }) => statistics.map((entry) => entry.parts));
+  return { verb, statistics: measures, targets: what.length };
+}
+
+/** A statistic of a head: a single one with its deviation, or a sum of several. */
+export interface Measure {
+  label: string;
+  value: number;
+  deviation: number | null;
+  parts: number; // how many statistics were added
+  target: boolean; // the sentence has just said what attention it is
+}
+
+const plusMinus = (value: number, deviation: number | null) =>
+  amount(value) + (deviation === null ? "" : ` ± ${amount(deviation)}`);
+
+function measureText({ label, value, deviation, parts, target }: Measure): string {
+  if (parts > 1 && !target) return ` (${amount(value)} of attention to the former)`;
+  return ` (${target ? "mass" : label} ${plusMinus(value, parts > 1 ? null : deviation)})`;
+}
+
+export interface HeadFacts {
+  head: HeadRef;
+  examples: number;
+  modality: string;
+  pattern: Pattern;
+  share: number; // of its maps in the main cluster
+  measure: Measure | null;
+  second: { name: string; share: number } | null; // another cluster, if the head has several jobs
+  related: (HeadRef & { similarity: number | null }) | null; // the head most like it
+}
+
+export function headSentence({
+  head,
+  examples,
+  modality,
+  pattern,
+  share,
+  measure,
+  second,
+  related,
+}: HeadFacts): string {
+  const verb = attends(pattern.phrases ?? [])?.verb ?? `shows “${pattern.name}”`;
+  const does = pattern.cluster < 0 ? "belongs to no cluster" : verb;
+  const also = second?.share ? `, “${second.name}” in ${percent(second.share)}` : "";
+  const on = plural(examples, modality);
+  return `${headName(head)} ${does}${measure ? measureText(measure) : ""} in ${percent(share)} of ${on}${also}${relatedText(related)}.`;
+}
+
+function relatedText(related: HeadFacts["related"]): string {
+  if (!related || related.similarity === null) return "";
+  return related.similarity >= ALIKE
+    ? `; most like ${headName(related)} (similarity ${amount(related.similarity)})`
+    : "; no other head is much like it";
+}
+
+/** A head without clusters: the statistic in which it differs most from the others. */
+export function statisticSentence(
+  head: HeadRef,
+  examples: number,
+  modality: string,
+  first: { label: string; value: number; deviation: number | null; others: number } | null,
+): string {
+  const on = `on ${plural(examples, modality)}`;
+  if (!first) return `${headName(head)} ${on}.`;
+  return `${headName(head)}: ${first.label} ${plusMinus(first.value, first.deviation)} ${on}, other heads ${amount(first.others)} on average.`;
+}
+
+const LONGEST = 60; // characters of a name
+const quoted = (name: string) => `“${name.length > LONGEST ? `${name.slice(0, LONGEST)}…` : name}”`;
+
+/** The jobs of a head: `parts` are its clusters, the largest first. */
+export function jobsSentence(
+  head: HeadRef,
+  on: string,
+  oneJob: boolean,
+  parts: { name: string; share: number }[],
+): string {
+  if (oneJob)
+    return `${headName(head)} has one job: ${percent(parts[0].share)} of its maps ${on} are ${quoted(parts[0].name)}.`;
+  const named = parts.filter((part) => part.share >= PART).slice(0, 3);
+  if (!named.length)
+    return `${headName(head)} has many jobs: ${on} its maps lie in ${plural(parts.length, "cluster")}, none with ${percent(PART)} of them.`;
+  return `${headName(head)} has several jobs: ${on} its maps are ${joinList(named.map((part) => `${quoted(part.name)} (${percent(part.share)})`))}.`;
+}
+
+/** A head whose maps are not clustered: its most unusual statistic, in standard deviations between heads. */
+export const unusualSentence = (
+  head: HeadRef,
+  on: string,
+  first: { label: string; mean: number; away: number } | null,
+) =>
+  first
+    ? `${headName(head)} ${on}: ${first.label} is ${amount(first.mean)}, ${signed(first.away)} standard deviations from the mean of all heads.`
+    : `${headName(head)} ${on}.`;

@@ -1,0 +1,24 @@
+// Clusters in the order in which their cards stand.
+import type { ClusterRow } from "../../lib/api";
+
+export type Sort = "size" | "stability" | "layer" | "name";
+
+/** Rows whose name (or number) holds the words, in order; noise stays last. */
+export function arrange(
+  rows: ClusterRow[],
+  sort: Sort,
+  words: string,
+  layer: (row: ClusterRow) => number,
+): ClusterRow[] {
+  const sought = words.trim().toLowerCase();
+  const kept = rows.filter(
+    (row) => !sought || row.name.toLowerCase().includes(sought) || String(row.cluster) === sought,
+  );
+  const by: Record<Sort, (a: ClusterRow, b: ClusterRow) => number> = {
+    size: (a, b) => b.maps - a.maps,
+    stability: (a, b) => (b.stability ?? -1) - (a.stability ?? -1),
+    layer: (a, b) => layer(a) - layer(b),
+    name: (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }),
+  };
+  return kept.sort((a, b) => Number(a.cluster < 0) - Number(b.cluster < 0) || by[sort](a, b) || a.cluster - b.cluster);
+}

@@ -1,0 +1,245 @@
+"""Clusters in words: what they are called, how large and stable they are, and why they are called so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from headatlas.wording.heads import layers
+from headatlas.wording.numbers import amount, count, interval, join_list, many, p_equation, percent, ratio
+from headatlas.wording.thresholds import FAIR, STABLE
+
+NOISE = "noise"
+MIXED = "mixed"
+NO_COMPARISON = "no other maps to compare with"
+
+
+class Reason(TypedDict):
+    """A statistic of a cluster's maps against that of all other maps, with Cliff's delta and its interval."""
+
+    statistic: str
+    mean: float | None
+    rest: float | None
+    delta: float | None
+    low: float | None
+    high: float | None
+
+
+class Association(TypedDict):
+    """The value of a column that goes with a cluster: maps against those expected, and the corrected p."""
+
+    column: str
+    value: str
+    ratio: float
+    q: float
+
+
+class Place(TypedDict):
+    """Where half of a cluster's maps are: the fewest layers in a row, and the share of its maps in them.
+
+    `layers` is empty where that takes too many layers to mean anything; `present` counts those that have any of it.
+    """
+
+    layers: list[int]
+    share: float
+    present: int
+    total: int
+
+
+def cluster_name(cluster: int, phrases: Sequence[str] | None, ordinal: int = 1) -> str:
+    """What a cluster is called; `ordinal` tells clusters of the same phrases apart, `phrases` is None before correlate.
+
+    >>> cluster_name(4, ["separator sink", "sharp"], 2), cluster_name(-1, [])
+    ('separator sink, sharp 2', 'noise')
+    >>> cluster_name(7, []), cluster_name(7, None)
+    ('mixed', 'cluster 7')
+    """
+    if cluster < 0:
+        return NOISE
+    if phrases is None:
+        return f"cluster {cluster}"
+    label = ", ".join(phrases) or MIXED
+    return f"{label} {ordinal}" if ordinal > 1 else label
+
+
+def stability_word(stability: float | None) -> str:
+    """How stable a cluster is.
+
+    >>> stability_word(0.9), stability_word(0.7), stability_word(0.3), stability_word(None)
+    ('stable', 'fair', 'shaky', 'stability unknown')
+    """
+    if stability is None or stability != stability:
+        return "stability unknown"
+    return "stable" if stability >= STABLE else "fair" if stability >= FAIR else "shaky"
+
+
+def cluster_size(cluster: int, maps: int, share: float, stability: float | None) -> str:
+    """How large and how stable a cluster is.
+
+    >>> cluster_size(0, 1204, 0.12, 0.93), cluster_size(-1, 40, 0.01, None)
+    ('1,204 maps (12%), stable (0.93)', '40 maps (1%) that belong to no cluster')
+    """
+    size = f"{many(maps, 'map')} ({percent(share)})"
+    if cluster < 0:
+        return f"{size} that belong{'s' * (maps == 1)} to no cluster"
+    word = stability_word(stability)
+    return f"{size}, {word}" + ("" if stability is None or stability != stability else f" ({ratio(stability)})")
+
+
+def reason(statistic: str, one: Reason) -> str:
+    """Why a cluster is called so, one statistic.
+
+    >>> why = Reason(statistic="previous", mean=0.8, rest=0.031, delta=1.0, low=0.99, high=1.0)
+    >>> reason("attention to the previous token", why)
+    'attention to the previous token is 0.80, in other maps 0.031 (delta 1.00 [0.99, 1.00])'
+    """
+    delta = interval(one["delta"], one["low"], one["high"])
+    return f"{statistic} is {amount(one['mean'])}, in other maps {amount(one['rest'])} (delta {delta})"
+
+
+def not_named(statistics: int) -> str:
+    """What is said before the reason of a cluster that no phrase fits.
+
+    >>> not_named(24), not_named(0)
+    ('no phrase fits; the most telling of 24 statistics', 'no other maps to compare with')
+    """
+    return f"no phrase fits; the most telling of {many(statistics, 'statistic')}" if statistics else NO_COMPARISON
+
+
+def reasons(found: Sequence[tuple[str, Reason]], named: bool, statistics: int) -> str:
+    """All reasons of a name, each with its statistic in words, in one text.
+
+    >>> why = Reason(statistic="self", mean=0.03, rest=0.02, delta=0.2, low=None, high=None)
+    >>> reasons([("attention to the token itself", why)], False, 24)
+    'no phrase fits; the most telling of 24 statistics: attention to the token itself is 0.030, in other maps 0.020 \
+(delta 0.20)'
+    """
+    text = "; ".join(reason(words, one) for words, one in found)
+    return text if named else ": ".join(filter(None, [not_named(statistics), text]))
+
+
+def association(one: Association) -> str:
+    """The value of a column that goes with a cluster.
+
+    >>> association(Association(column="kind", value="question", ratio=1.834, q=0.00002))
+    'kind = question: 1.8 times as many maps as expected (q < 0.001)'
+    """
+    times = f"{amount(one['ratio'])} times as many maps as expected"
+    return f"{one['column']} = {one['value']}: {times} ({p_equation(one['q'], 'q')})"
+
+
+def noise_line(maps: int, share: float) -> str:
+    """How many maps are noise.
+
+    >>> noise_line(403, 0.04), noise_line(1, 0.0001)
+    ('403 maps (4%) belong to no cluster', '1 map (<1%) belongs to no cluster')
+    """
+    return f"{many(maps, 'map')} ({percent(share)}) belong{'s' * (maps == 1)} to no cluster"
+
+
+def place(where: Place) -> str:
+    """Where half of a cluster's maps are.
+
+    >>> place(Place(layers=[2], share=0.5, present=3, total=4)), place(Place(layers=[], share=1, present=5, total=6))
+    ('50% of it in layer 2', 'spread over 5 of 6 layers')
+    """
+    if where["layers"]:
+        return f"{percent(where['share'])} of it in {layers(where['layers'])}"
+    some = "all" if where["present"] == where["total"] else f"{where['present']} of"
+    return f"spread over {some} {many(where['total'], 'layer')}"
+
+
+def clusters_sentence(
+    sizes: Sequence[tuple[int, int, float | None]], largest: str, share: float, where: Place | None
+) -> str:
+    """All clusters at once: from the number, maps and stability of each, and the name and place of the largest.
+
+    >>> at = Place(layers=[2], share=0.5, present=3, total=4)
+    >>> clusters_sentence([(0, 60, 0.9), (1, 30, 0.7), (-1, 10, None)], "previous token", 0.6, at)
+    '90 of 100 maps fall into 2 patterns (1 stable, 1 fair); the largest, “previous token”, holds 60%, 50% of it in \
+layer 2'
+    """
+    maps = sum(one[1] for one in sizes)
+    real = [one for one in sizes if one[0] >= 0]
+    if not real or where is None:
+        return f"All {many(maps, 'map')} are noise: no pattern was found"
+    words = [stability_word(stability) for _, _, stability in real]
+    tally = ", ".join(f"{count(words.count(word))} {word}" for word in ("stable", "fair", "shaky") if word in words)
+    inside = sum(one[1] for one in real)
+    some = f"{count(inside)} of {many(maps, 'map')}" if inside < maps else many(maps, "map")
+    patterns = many(len(real), "pattern") + (f" ({tally})" if tally else "")
+    return f"{some} fall into {patterns}; the largest, “{largest}”, holds {percent(share)}, {place(where)}"
+
+
+def factor_line(
+    v: float | None, low: float | None, high: float | None, ami: float | None, p: float | None, significant: float
+) -> str:
+    """How far clusters follow a head, a layer or a column: effect sizes first.
+
+    >>> factor_line(0.88, 0.85, 0.9, 0.67, 0.001, 0.05), factor_line(0.02, None, None, 0.0, 0.4, 0.05)
+    ('V 0.88 [0.85, 0.90], AMI 0.67, p = 0.001', 'V 0.02, AMI 0.00, p = 0.40: no more than chance')
+    """
+    text = f"V {interval(v, low, high)}, AMI {ratio(ami)}, {p_equation(p)}"
+    return text if p is not None and p < significant else f"{text}: no more than chance"
+
+
+def untested(why: str) -> str:
+    """Why a factor cannot be tested.
+
+    >>> untested("one value")
+    'one value only: nothing to test'
+    """
+    return UNTESTED[why]
+
+
+UNTESTED = {
+    "one cluster": "one cluster only: nothing to test",
+    "one value": "one value only: nothing to test",
+    "one label per head": "each head has one label by construction: nothing to test",
+    "same in all examples": "labels are the same in all examples: nothing to test",
+}
+
+
+def jobs_line(heads: int, one_job: int, threshold: float) -> str:
+    """How many heads have one job.
+
+    >>> jobs_line(72, 64, 0.75), jobs_line(1, 1, 0.75)
+    ('64 of 72 heads have one job: at least 75% of their maps lie in one cluster', \
+'1 of 1 head has one job: at least 75% of its maps lie in one cluster')
+    """
+    have, their = ("has", "its") if heads == 1 else ("have", "their")
+    return (
+        f"{count(one_job)} of {many(heads, 'head')} {have} one job: at least {percent(threshold)} of {their} maps lie "
+        "in one cluster"
+    )
+
+
+def locality_line(
+    neighbors: str, similarity: float | None, all_pairs: float | None, p: float | None, significant: float
+) -> str:
+    """Whether heads of the same layer, or of adjacent layers, are alike.
+
+    >>> locality_line("same layer", 0.28, 0.09, 0.001, 0.05)
+    'heads are more alike than any two: similarity 0.28, all pairs 0.09, p = 0.001'
+    >>> locality_line("adjacent layers", 0.1, 0.09, 0.4, 0.05)
+    'heads are no more alike than in any other order of layers: similarity 0.10, any two layers 0.09, p = 0.40'
+    """
+    if similarity is None or all_pairs is None or p is None:
+        return "too few layers to tell"
+    same = neighbors == "same layer"
+    others, pairs = ("any two", "all pairs") if same else ("in any other order of layers", "any two layers")
+    alike = "more alike than" if p < significant else "no more alike than"
+    return f"heads are {alike} {others}: similarity {ratio(similarity)}, {pairs} {ratio(all_pairs)}, {p_equation(p)}"
+
+
+def named_clusters(names: Sequence[str], most: int = 3) -> str:
+    """A number of clusters and what the first are called.
+
+    >>> named_clusters(["broad", "next token"]), named_clusters([])
+    ('2 clusters: broad and next token', 'no clusters: all maps are noise')
+    """
+    if not names:
+        return "no clusters: all maps are noise"
+    rest = len(names) - most
+    shown = [*names[:most], f"{rest} more"] if rest > 0 else [*names]
+    return f"{many(len(names), 'cluster')}: {join_list(shown)}"

@@ -1,0 +1,101 @@
+"""The line that tells what a result is, made from the facts a stage records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headatlas.wording.clusters import cluster_name, named_clusters
+from headatlas.wording.heads import head_name
+from headatlas.wording.numbers import amount, count, many, percent, ratio
+from headatlas.wording.thresholds import FAITHFUL, MOSTLY_FAITHFUL
+
+Facts = Mapping[str, Any]
+METHODS = {"pca": "PCA", "umap": "UMAP", "tsne": "t-SNE"}
+
+
+def result_line(stage: str, facts: Facts) -> str:
+    """What is worth knowing of a result; empty for stages that record nothing.
+
+    >>> result_line("cluster", {"clusters": [{}, {}], "stability": 0.912, "noise": 0.04})
+    '2 clusters, stability 0.91, 4% noise'
+    >>> result_line("project", {"method": "pca", "trustworthiness": 0.93, "continuity": 0.91, "variance": [0.4, 0.2]})
+    'PCA, trustworthiness 0.93, continuity 0.91, 60% of the variance'
+    >>> result_line("tsne", {"kind": "heads", "example": 3, "layouts": 72, "best": [0, 2], "kl": 0.314})
+    '72 heads on example 3, least KL 0.314 (L0·H2)'
+    >>> result_line("tsne", {"kind": "compare", "examples": 1, "runs": 16, "layouts": 1248})
+    '1 text, 16 runs, 1,248 layouts'
+    """
+    return LINES[stage](facts) if stage in LINES else ""
+
+
+def method_name(method: str) -> str:
+    """A projection's method, as it is written.
+
+    >>> method_name("tsne"), method_name("my method")
+    ('t-SNE', 'my method')
+    """
+    return METHODS.get(method, method)
+
+
+def faithful(trustworthiness: float | None) -> str:
+    """How far near points of a projection are alike.
+
+    >>> faithful(0.97), faithful(0.9), faithful(0.7)
+    ('near points look alike (trustworthiness 0.97)', 'near points mostly look alike (trustworthiness 0.90)', \
+'near points often do not look alike (trustworthiness 0.70)')
+    """
+    if trustworthiness is None:
+        return "near points should look alike"
+    how = "often do not look" if trustworthiness < MOSTLY_FAITHFUL else "mostly look"
+    how = "look" if trustworthiness >= FAITHFUL else how
+    return f"near points {how} alike (trustworthiness {ratio(trustworthiness)})"
+
+
+def _features(facts: Facts) -> str:
+    kept = facts.get("encoder", {}).get("variance_kept")
+    return f"{count(facts['width'])} numbers per map" + (
+        f", {percent(kept)} of the variance" if kept is not None else ""
+    )
+
+
+def _cluster(facts: Facts) -> str:
+    noise = f", {percent(facts['noise'])} noise" if facts.get("noise") else ""
+    return f"{many(len(facts['clusters']), 'cluster')}, stability {ratio(facts.get('stability'))}{noise}"
+
+
+def _project(facts: Facts) -> str:
+    trust = f"trustworthiness {ratio(facts['trustworthiness'])}, continuity {ratio(facts['continuity'])}"
+    variance = f", {percent(sum(facts['variance']))} of the variance" if "variance" in facts else ""
+    return f"{method_name(facts['method'])}, {trust}{variance}"
+
+
+def _correlate(facts: Facts) -> str:
+    return named_clusters([cluster_name(one["cluster"], one["phrases"], one["ordinal"]) for one in facts["names"]])
+
+
+def _tsne(facts: Facts) -> str:
+    if facts["kind"] == "compare":
+        return f"{_texts(facts)}, {many(facts['runs'], 'run')}, {many(facts['layouts'], 'layout')}"
+    if facts["kind"] == "robustness":
+        return f"{_texts(facts)}, disturbed {many(facts['repeats'], 'time')}, {many(facts['layouts'], 'layout')}"
+    heads = facts["kind"] == "heads"
+    what = many(facts["layouts"], "head") if heads else f"hidden states of {many(facts['layouts'], 'layer')}"
+    line = f"{what} on example {count(facts['example'])}"
+    if facts["best"] is None:
+        return line
+    where = head_name(*facts["best"]) if heads else f"L{facts['best'][0]}"
+    return f"{line}, least KL {amount(facts['kl'])} ({where})"
+
+
+def _texts(facts: Facts) -> str:
+    return many(facts["examples"], "text")
+
+
+LINES: dict[str, Callable[[Facts], str]] = {
+    "features": _features,
+    "cluster": _cluster,
+    "project": _project,
+    "correlate": _correlate,
+    "tsne": _tsne,
+}

@@ -1,0 +1,47 @@
+"""Thresholds, each declared once: those `correlate` decides by, and those that words stand for.
+
+`correlate` records the thresholds it used in the facts of its result; whatever shows the result reads them from there.
+The page gets `WORDS` as generated constants.
+"""
+
+from __future__ import annotations
+
+# what the analysis decides
+ONE_JOB = 0.75  # a head has one job if at least this share of its maps lies in one cluster
+MOSTLY = 0.5  # a head belongs to a cluster if at least this share of its maps lies in it
+SIGNIFICANT = 0.05  # p, or q after Benjamini and Hochberg, must be below this
+SURPLUS = 1.25  # a layer belongs to a cluster if it has this many times its fair share of it
+WORTH = 1.1  # a column's value is mentioned if it has this many times the maps expected
+ANALYSIS = {
+    "one_job": ONE_JOB,
+    "mostly": MOSTLY,
+    "significant": SIGNIFICANT,
+    "surplus": SURPLUS,
+    "worth": WORTH,
+}
+
+# what words stand for
+STABLE = 0.85  # Jaccard index under bootstrap from which on a cluster is called stable …
+FAIR = 0.6  # … and fair; below, it is called shaky
+FAITHFUL = 0.95  # trustworthiness of a projection from which on near points look alike …
+MOSTLY_FAITHFUL = 0.85  # … and mostly look alike
+RARE = 0.05  # a head treats an example unlike others if fewer of its examples are in the same cluster
+PART = 0.1  # a cluster with a smaller share of a head's maps is not mentioned
+ALIKE = 0.5  # similarity of two heads from which on one is called like the other
+MOST = 0.8  # the share of a set of maps that tells where the set comes from
+MAINLY = 0.6  # the share of a set of maps that one pattern, or texts of one length, must have to describe it
+BOTH_ENDS = 0.15  # … or this share on both the longest and the shortest third, to be on texts of every length
+SAME_MIX = 0.1  # a set whose patterns differ less than this from those of all maps has the same mix
+WORDS = {
+    "STABLE": STABLE,
+    "FAIR": FAIR,
+    "FAITHFUL": FAITHFUL,
+    "MOSTLY_FAITHFUL": MOSTLY_FAITHFUL,
+    "RARE": RARE,
+    "PART": PART,
+    "ALIKE": ALIKE,
+    "MOST": MOST,
+    "MAINLY": MAINLY,
+    "BOTH_ENDS": BOTH_ENDS,
+    "SAME_MIX": SAME_MIX,
+}

@@ -1,0 +1,115 @@
+"""Sentences and numbers: the cases the page is held to as well, and what only Python says."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headatlas import wording
+from headatlas.wording import thresholds
+
+CASES = json.loads((Path(__file__).parents[1] / "support" / "wording_cases.json").read_text(encoding="utf-8"))
+FLAT = [(name, case["arguments"], case["text"]) for name, cases in CASES.items() for case in cases]
+FINITE = st.floats(-1e300, 1e300)
+
+
+def read(value):
+    """An argument; what JSON has no number for is written as {"float": "nan"}."""
+    return float(value["float"]) if isinstance(value, dict) and "float" in value else value
+
+
+@pytest.mark.parametrize(("name", "arguments", "text"), FLAT, ids=[f"{one[0]}-{n}" for n, one in enumerate(FLAT)])
+def test_python_writes_what_the_page_writes(name, arguments, text):
+    assert getattr(wording, name)(*map(read, arguments)) == text
+
+
+@given(FINITE)
+def test_nothing_looks_like_zero_or_one_that_is_not(value):
+    for text, zero, one in (
+        (wording.amount(value), "0", "1"),
+        (wording.ratio(value), "0.00", "1.00"),
+        (wording.percent(value), "0%", "100%"),
+    ):
+        assert "-" not in text and text[-1] not in ".,"
+        assert (text == zero) == (value == 0)
+        if text == one:
+            assert value == 1 or value > 1  # 1.001 is 1.00 in two decimals; 0.999 never is
+
+
+@given(st.floats(min_value=0.001, max_value=1e14))
+def test_amounts_are_within_half_of_their_last_digit(value):
+    text = wording.amount(value)
+    if text.startswith(">"):
+        assert 0.99 < value < 1
+        return
+    digits = len(text.partition(".")[2])
+    assert math.isclose(float(text.replace(",", "")), value, abs_tol=0.5000001 * 10**-digits)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert wording.amount(np.float32(0.5)) == "0.50" and wording.percent(np.float64(0.25)) == "25%"
+    assert wording.many(np.int64(1204), "map") == "1,204 maps" and wording.ratio(np.float32("nan")) == "–"
+    assert wording.head_name(np.int64(3), np.int32(1)) == "L3·H1"
+
+
+def test_heads_fill_the_lines_there_are():
+    heads = [wording.HeadShare(layer=0, head=head, share=0.99) for head in range(5)]
+    assert wording.head_lines(heads, 1, 32) == ["L0·H0 (99%), and 4 more"]
+    assert wording.head_lines(heads, 2, 32) == ["L0·H0 (99%), L0·H1 (99%),", "L0·H2 (99%), and 2 more"]
+    assert wording.head_lines(heads[:1], 3, 32) == ["L0·H0 (99%)"] and wording.head_lines([], 3, 32) == []
+    for lines in range(1, 4):
+        for width in range(16, 60, 7):
+            found = wording.head_lines(heads, lines, width)
+            assert len(found) <= lines and all(len(line) <= width for line in found)
+
+
+def test_all_reasons_of_a_name():
+    why = wording.Reason(statistic="previous", mean=0.8, rest=0.03, delta=1.0, low=0.99, high=1.0)
+    other = why | {"statistic": "largest"}
+    text = wording.reasons([("attention to the previous token", why), ("largest weight", other)], True, 24)
+    assert text.startswith("attention to the previous token is 0.80, in other maps 0.030 (delta 1.00 [0.99, 1.00]); l")
+    assert wording.reasons([], False, 0) == "no other maps to compare with"
+    assert wording.reasons([("attention", why)], False, 24).startswith(
+        "no phrase fits; the most telling of 24 statistics: attention"
+    )
+
+
+@pytest.mark.parametrize(
+    ("stage", "facts", "line"),
+    [
+        ("features", {"width": 1024, "encoder": {"variance_kept": 0.9996}},
+         "1,024 numbers per map, >99% of the variance"),
+        ("features", {"width": 16, "encoder": {}}, "16 numbers per map"),
+        ("cluster", {"clusters": [{}], "stability": None, "noise": 0.0}, "1 cluster, stability –"),
+        ("cluster", {"clusters": [{}] * 3, "stability": 0.912, "noise": 0.04}, "3 clusters, stability 0.91, 4% noise"),
+        ("project", {"method": "umap", "trustworthiness": 0.97, "continuity": 0.9},
+         "UMAP, trustworthiness 0.97, continuity 0.90"),
+        ("project", {"method": "pca", "trustworthiness": 1, "continuity": 1, "variance": [0.5, 0.25]},
+         "PCA, trustworthiness 1.00, continuity 1.00, 75% of the variance"),
+        ("correlate", {"names": []}, "no clusters: all maps are noise"),
+        ("correlate", {"names": [{"cluster": n, "phrases": ["broad"], "ordinal": n + 1} for n in range(5)]},
+         "5 clusters: broad, broad 2, broad 3, and 2 more"),
+        ("tsne", {"kind": "heads", "example": 3, "layouts": 72, "best": [0, 2], "kl": 0.314},
+         "72 heads on example 3, least KL 0.314 (L0·H2)"),
+        ("tsne", {"kind": "heads", "example": 0, "layouts": 1, "best": None, "kl": None}, "1 head on example 0"),
+        ("tsne", {"kind": "hidden", "example": 3, "layouts": 6, "best": [5, -1], "kl": 0.2},
+         "hidden states of 6 layers on example 3, least KL 0.2 (L5)"),
+        ("tsne", {"kind": "compare", "examples": 1, "runs": 16, "layouts": 1248}, "1 text, 16 runs, 1,248 layouts"),
+        ("tsne", {"kind": "robustness", "examples": 2, "repeats": 1000, "layouts": 384_000},
+         "2 texts, disturbed 1,000 times, 384,000 layouts"),
+        ("collect", {}, ""),
+    ],
+)  # fmt: skip
+def test_results_have_a_line(stage, facts, line):
+    assert wording.result_line(stage, facts) == line
+
+
+def test_thresholds_are_ordered_shares():
+    for value in [*thresholds.WORDS.values(), thresholds.ONE_JOB, thresholds.MOSTLY, thresholds.SIGNIFICANT]:
+        assert 0 < value < 1
+    assert thresholds.FAIR < thresholds.STABLE and thresholds.MOSTLY_FAITHFUL < thresholds.FAITHFUL
+    assert thresholds.MOSTLY < thresholds.ONE_JOB
