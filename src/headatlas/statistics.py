@@ -208,7 +208,7 @@ STATISTICS: tuple[Statistic, ...] = (
         "same_sentence", "attention within the sentence",
         "mass on tokens of the query's sentence, itself included; a sentence ends with its segment, or after `.`, `!` "
         "or `?` and the closing quotes or brackets that follow; special tokens are in no sentence",
-        Relation(), group="sentence", about="position", square_only=True,
+        Relation(), short="within the sentence", group="sentence", about="position", square_only=True,
     ),
     Statistic(
         "same_row", "attention to other patches of the row", "mass on other patches of the query's row",
