@@ -122,9 +122,9 @@ def agreement(path, k):
     atlas = ha.open(path)
     runs = {"sample": {}, "all": {"sample": 0}, "other": {"seed": 1}}
     labels = {name: cluster.kmeans(atlas, k=k, name=f"agree-{name}", **more) for name, more in runs.items()}
-    there = labels["all"] >= 0
+    labeled = labels["all"] >= 0
     pairs = (("sample", "all"), ("sample", "other"))
-    return {f"{a} / {b}": float(adjusted_rand_score(labels[a][there], labels[b][there])) for a, b in pairs}
+    return {f"{a} / {b}": float(adjusted_rand_score(labels[a][labeled], labels[b][labeled])) for a, b in pairs}
 
 
 def child(*arguments):
@@ -137,22 +137,22 @@ def child(*arguments):
 
 
 def measure(sizes, repeats, methods):
-    found = {name: [] for name in methods}
+    results = {name: [] for name in methods}
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "x.atlas"
             maps = write_atlas(path, size)
-            for name, rows in found.items():
+            for name, rows in results.items():
                 runs = [child(path, name, f"run{turn}") for turn in range(repeats if size <= QUICK else 1)]
                 rows.append({key: statistics.median(run[key] for run in runs) for key in runs[0]})
                 rows[-1] |= {"maps": maps, "runs": len(runs)}
                 line = f"{name:14} {maps:>9,} maps  {rows[-1]['cpu']:8.1f} s  {rows[-1]['mb']:6.0f} MB"
                 print(line, f" {rows[-1]['clusters']:.0f} clusters  {len(runs)} runs", file=sys.stderr, flush=True)
-    return found
+    return results
 
 
-def summary(found):
-    for name, rows in found.items():
+def summary(results):
+    for name, rows in results.items():
         print(f"\n{name}")
         print(f"{'maps':>10} {'CPU s':>9} {'µs a map':>9} {'peak MB':>8} {'runs':>5}")
         for row in rows:
@@ -177,8 +177,12 @@ if __name__ == "__main__":
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     if given.agree:
-        found = agreement(given.agree, given.k)
-        print(json.dumps(found) if given.json else "\n".join(f"{pair:16} {value:.3f}" for pair, value in found.items()))
+        results = agreement(given.agree, given.k)
+        print(
+            json.dumps(results)
+            if given.json
+            else "\n".join(f"{pair:16} {value:.3f}" for pair, value in results.items())
+        )
         raise SystemExit
     result = measure(sorted(given.sizes), given.repeats, given.methods)
     if given.json:

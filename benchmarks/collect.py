@@ -1,4 +1,4 @@
-"""What collecting costs: beside a plain forward pass, beside the script one would write instead, and in memory.
+"""What collecting costs: compared with a plain forward pass, with a custom script, and in memory.
 
     python benchmarks/collect.py [--squad FILE] [--json]
     python benchmarks/collect.py --whole              the whole file in one command: time, size on disk, memory
@@ -7,7 +7,7 @@
    plain sdpa forward that returns no maps, and eager attention with output_attentions. Interleaved; median of ratios.
 2. CPU time of 300 questions from file to result: ours, and a plain script (eager, every map resized, NumPy statistics)
    in three versions: padded to 384 tokens, as the usual example for question answering is; the same with each example's
-   own tokens cut out of the maps; and that again, padded only to the longest of eight neighbours.
+   own tokens cut out of the maps; and that again, padded only to the longest of eight neighbors.
 3. Peak memory of whole runs with 300 and with 3,000 examples.
 """
 
@@ -56,7 +56,7 @@ def one_batch(repeats=15, examples=5, tokens=384):
     texts = [example.text for example in ha.data.load("sample")]
     long = [ha.data.Example(str(i), " ".join(texts[i * 8 : i * 8 + 8])) for i in range(examples)]
     encoded = [encode(model, example, max_tokens=tokens)[0] for example in long]
-    assert all(len(one.source) == tokens for one in encoded)
+    assert all(len(example.source) == tokens for example in encoded)
     batch = text_batch(model, encoded)
     plain = {
         kind: AutoModel.from_pretrained(model.source, attn_implementation=kind).eval() for kind in ("sdpa", "eager")
@@ -68,8 +68,8 @@ def one_batch(repeats=15, examples=5, tokens=384):
 
     def ours():
         def lay(e, kind, causal):
-            own = encoded[e].source
-            return text_layout(own, own, names.specials, names.separator, 32, causal)
+            tokens_of_example = encoded[e].source
+            return text_layout(tokens_of_example, tokens_of_example, names.specials, names.separator, 32, causal)
 
         capture.run(model, batch.inputs, Reduce(model, batch, names, 32, lay))
 
@@ -95,7 +95,7 @@ def one_batch(repeats=15, examples=5, tokens=384):
 
 
 def plain_script(spec, limit, padding, cut):
-    """What one would write without this package: pad, ask for maps, resize each, compute statistics with NumPy."""
+    """A script without this package: pad, ask for maps, resize each, compute statistics with NumPy."""
     import numpy as np
     import torch
     from transformers import AutoModel, AutoTokenizer
@@ -111,24 +111,24 @@ def plain_script(spec, limit, padding, cut):
         n = len(ids)
         at = np.arange(n)
         apart = at[None, :] - at[:, None]
-        found = [attention.diagonal(o, 1, 2).mean(-1) for o in range(-4, 5) if abs(o) < n]
-        found.append(-(attention * np.log(attention + 1e-12)).sum(-1).mean(-1))
-        found.append(found[-1] / np.log(n))
-        found.append(attention.max(-1).mean(-1))
-        found.append((attention * np.abs(apart)).sum(-1).mean(-1))
-        found.append((attention * apart).sum(-1).mean(-1))
+        results = [attention.diagonal(o, 1, 2).mean(-1) for o in range(-4, 5) if abs(o) < n]
+        results.append(-(attention * np.log(attention + 1e-12)).sum(-1).mean(-1))
+        results.append(results[-1] / np.log(n))
+        results.append(attention.max(-1).mean(-1))
+        results.append((attention * np.abs(apart)).sum(-1).mean(-1))
+        results.append((attention * apart).sum(-1).mean(-1))
         mean = (attention * at).sum(-1)
-        found.append(np.sqrt(np.maximum((attention * at**2).sum(-1) - mean**2, 0)).mean(-1))
+        results.append(np.sqrt(np.maximum((attention * at**2).sum(-1) - mean**2, 0)).mean(-1))
         for token in (101, 102, 100, 103):
-            found.append(attention[:, :, ids == token].sum(-1).mean(-1))
-        found.append(attention[:, :, np.isin(ids, (1010, 1012))].sum(-1).mean(-1))
-        found.append(attention[:, ids == 102][:, :, ids == 102].sum(-1).mean(-1))
-        found.append(attention[:, ids != 102][:, :, ids == 102].sum(-1).mean(-1))
+            results.append(attention[:, :, ids == token].sum(-1).mean(-1))
+        results.append(attention[:, :, np.isin(ids, (1010, 1012))].sum(-1).mean(-1))
+        results.append(attention[:, ids == 102][:, :, ids == 102].sum(-1).mean(-1))
+        results.append(attention[:, ids != 102][:, :, ids == 102].sum(-1).mean(-1))
         same = (ids[None, :] == ids[:, None]) & (apart != 0)
         after = np.concatenate([np.zeros((n, 1), bool), ids[None, :-1] == ids[:, None]], 1) & (apart != 0)
-        found.append((attention * same).sum(-1).mean(-1))
-        found.append((attention * after).sum(-1).mean(-1))
-        return np.stack(found, -1)
+        results.append((attention * same).sum(-1).mean(-1))
+        results.append((attention * after).sum(-1).mean(-1))
+        return np.stack(results, -1)
 
     def work():
         for start in range(0, len(pairs), 8):
@@ -140,10 +140,10 @@ def plain_script(spec, limit, padding, cut):
             with torch.inference_mode():
                 maps = network(**inputs, output_attentions=True).attentions
             for e in range(len(batch)):
-                own = int(inputs["attention_mask"][e].sum()) if cut else inputs["input_ids"].shape[1]
-                ids = inputs["input_ids"][e, :own].numpy()
+                length = int(inputs["attention_mask"][e].sum()) if cut else inputs["input_ids"].shape[1]
+                ids = inputs["input_ids"][e, :length].numpy()
                 for layer in maps:
-                    full = layer[e, :, :own, :own]
+                    full = layer[e, :, :length, :length]
                     torch.nn.functional.interpolate(full[None], (32, 32), mode="bilinear", antialias=True).half()
                     numbers(full.numpy(), ids)
 
@@ -162,11 +162,11 @@ def questions(spec, limit):
     with tempfile.TemporaryDirectory() as folder:
         ha.collect.maps(model, ["compile the kernel"], f"{folder}/warm.atlas")
         ours = cpu(lambda: ha.collect.maps(model, ha.data.load(spec, limit=limit), f"{folder}/x.atlas"))
-    found = {"headatlas collect": {"seconds": ours, "ratio": 1.0}}
+    results = {"headatlas collect": {"seconds": ours, "ratio": 1.0}}
     for name, padding, cut in SCRIPTS:
         seconds = cpu(plain_script(spec, limit, padding, cut))
-        found[name] = {"seconds": seconds, "ratio": seconds / ours}
-    return found
+        results[name] = {"seconds": seconds, "ratio": seconds / ours}
+    return results
 
 
 def peak(spec, limit):
@@ -175,24 +175,24 @@ def peak(spec, limit):
 
     with tempfile.TemporaryDirectory() as folder:
         ha.collect.maps("packaged", ha.data.load(spec, limit=limit), f"{folder}/x.atlas")
-    status = Path("/proc/self/status").read_text()  # what getrusage gives begins with the peak of the parent
+    status = Path("/proc/self/status").read_text()  # getrusage would start with the peak of the parent
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 def memory(spec, sizes=(300, 3000)):
-    found = {}
+    results = {}
     for size in sizes:
         command = [sys.executable, __file__, "--peak", str(size), "--spec", spec]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        found[f"{size} examples"] = {"MB": float(done.stdout.split()[-1])}
-    first = next(iter(found.values()))["MB"]
-    for row in found.values():
+        results[f"{size} examples"] = {"MB": float(done.stdout.split()[-1])}
+    first = next(iter(results.values()))["MB"]
+    for row in results.values():
         row["ratio"] = row["MB"] / first
-    return found
+    return results
 
 
 def whole(spec):
-    """One run of the command over everything, in a process of its own; this one has loaded nothing heavy."""
+    """One run of the command on the whole file, in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.atlas"
         start = time.monotonic()
@@ -218,7 +218,9 @@ def show(title, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--squad", type=Path, default=SQUAD, help="a SQuAD file; our own questions where it is absent")
+    parser.add_argument(
+        "--squad", type=Path, default=SQUAD, help="a SQuAD file; the packaged questions if it is missing"
+    )
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--whole", action="store_true", help="only this: the whole file in one command")
     parser.add_argument("--peak", type=int, help=argparse.SUPPRESS)

@@ -1,15 +1,15 @@
-"""How well encoders know a head again on unseen text, whether they tell known patterns apart, and how fast they are.
+"""How well encoders identify a head on unseen text, whether they separate known patterns, and how fast they are.
 
     python examples/collect_for_encoder.py MODELS wiki.valid.raw TEST --test
     python benchmarks/encoders.py --test TEST [--without FILE] [--vit NAME] [--encoders …] [--json]
 
-1. Head retrieval: the share of maps whose nearest neighbour (cosine, vectors less their mean) among maps of other
+1. Head retrieval: the share of maps whose nearest neighbor (cosine, centered vectors) among maps of other
    examples is of the same layer and head, with a 95 % interval by bootstrap over examples. Vision models take too long
    for all maps: every encoder is scored once more on the same few examples.
 2. Adjusted Rand index of KMeans (k = number of generators, principal components for 95 % of variance, at most 64) on
    generated patterns; for all encoders once more on the first few. `stats` are those that need no text (offsets, first
    token, entropy, largest weight, distances), counted on the generated map as if each bin were a token.
-3. Maps a second of CPU time on one thread, encoders in turn, median over the rounds.
+3. Maps per second of CPU time on one thread, encoders in turn, median over the rounds.
 
 FILE was trained without SmolLM2. Without --vit the vision model is a ViT-tiny (192 wide, 12 layers, 3 heads, patches of
 16 at 224) with random weights: it says what a network of that size costs, and what an untrained one sees.
@@ -72,11 +72,11 @@ def encoders(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
 def vectors(name: str, encoder: Any, maps: np.ndarray, stats: np.ndarray) -> np.ndarray:
     """Vectors (map, feature), less their mean."""
     if name == "stats":
-        found = StatsEncoder.fit(stats, {}).encode(None, stats)
+        results = StatsEncoder.fit(stats, {}).encode(None, stats)
     else:
         encoder = PooledEncoder.fit(maps, {}) if name == "pooled" else encoder
-        found = np.concatenate([encoder.encode(maps[n : n + 512], None) for n in range(0, len(maps), 512)])
-    return found - found.mean(0)
+        results = np.concatenate([encoder.encode(maps[n : n + 512], None) for n in range(0, len(maps), 512)])
+    return results - results.mean(0)
 
 
 def retrieval(made: dict[str, Any], path: Path, few: int) -> dict[str, Any]:
@@ -85,23 +85,23 @@ def retrieval(made: dict[str, Any], path: Path, few: int) -> dict[str, Any]:
     examples, heads = maps.shape[0], maps.shape[1] * maps.shape[2]
     maps, stats = maps.reshape(examples * heads, *maps.shape[3:]), stats.reshape(examples * heads, -1)
     part = min(examples, max(4, few // heads))
-    found: dict[str, Any] = {"examples": examples, "heads": heads, "few": part, "all": {}, "subset": {}}
+    results: dict[str, Any] = {"examples": examples, "heads": heads, "few": part, "all": {}, "subset": {}}
     for name, encoder in made.items():
         whole = not name.startswith("vit")
         count = (examples if whole else part) * heads
         got = vectors(name, encoder, maps[:count], stats[:count])
         got = got.reshape(-1, heads, got.shape[-1])
         if whole:
-            found["all"][name] = head_retrieval(got)
-        # what is fitted to an atlas stays fitted to all of it: more than the vision models get, and in its favour
-        found["subset"][name] = head_retrieval(got[:part])
-    return found
+            results["all"][name] = head_retrieval(got)
+        # what is fitted to an atlas stays fitted to all of it: more than the vision models get, and in its favor
+        results["subset"][name] = head_retrieval(got[:part])
+    return results
 
 
-def rand_index(found: np.ndarray, labels: np.ndarray) -> float:
-    parts = PCA(random_state=0).fit(found)
+def rand_index(vectors: np.ndarray, labels: np.ndarray) -> float:
+    parts = PCA(random_state=0).fit(vectors)
     count = min(64, int(np.searchsorted(np.cumsum(parts.explained_variance_ratio_), 0.95)) + 1)
-    reduced = parts.transform(found)[:, :count]
+    reduced = parts.transform(vectors)[:, :count]
     clusters = KMeans(len(np.unique(labels)), n_init=10, random_state=0).fit_predict(reduced)
     return float(adjusted_rand_score(labels, clusters))
 
@@ -119,21 +119,21 @@ def textless(maps: np.ndarray) -> np.ndarray:
 def known_patterns(made: dict[str, Any], count: int, few: int) -> dict[str, Any]:
     maps, labels, names = patterns(count, SEED)
     stats = textless(maps)
-    found: dict[str, Any] = {"maps": count, "few": few, "generators": list(names), "all": {}, "subset": {}}
+    results: dict[str, Any] = {"maps": count, "few": few, "generators": list(names), "all": {}, "subset": {}}
     for name, encoder in made.items():
         whole = not name.startswith("vit")
         part = slice(None if whole else few)
         got = vectors(name, encoder, maps[part], stats[part])
         if whole:
-            found["all"][name] = rand_index(got, labels)
-        found["subset"][name] = rand_index(got[:few], labels[:few])
-    return found
+            results["all"][name] = rand_index(got, labels)
+        results["subset"][name] = rand_index(got[:few], labels[:few])
+    return results
 
 
 def speed(made: dict[str, Any]) -> dict[str, float]:
-    """Maps a second of CPU time: rounds in which each encoder has its turn, after one to warm up."""
+    """Maps per second of CPU time: rounds in which each encoder has its turn, after one to warm up."""
     maps = patterns(1024, SEED)[0].astype(np.float16)
-    made = {name: one for name, one in made.items() if name not in ("stats", "without")}
+    made = {name: encoder for name, encoder in made.items() if name not in ("stats", "without")}
     if "pooled" in made:
         made["pooled"] = PooledEncoder.fit(maps, {})
     rates: dict[str, list[float]] = {name: [] for name in made}
@@ -171,7 +171,7 @@ def show(result: dict[str, Any]) -> None:
     line("encoder", f"{made['maps']} maps", f"first {made['few']} maps")
     for name, few in made["subset"].items():
         line(name, made["all"].get(name), few)
-    print("\nmaps a second of CPU time, one thread")
+    print("\nmaps per second of CPU time, one thread")
     for name, rate in result["speed"].items():
         print(f"  {name:<16}{rate:,.0f}")
     if result["ratio"]:

@@ -44,11 +44,11 @@ def main() -> None:
         for encoder in sys.argv[2:] or ENCODERS:
             command = [sys.executable, __file__, "--one", str(copy), encoder]
             done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-            found = json.loads(done.stdout)
-            rate = found["maps"] / found["cpu"]
+            measured = json.loads(done.stdout)
+            rate = measured["maps"] / measured["cpu"]
             print(
-                f"{encoder}: {found['maps']:,} maps, {found['width']} numbers each; {found['seconds']:.1f} s, "
-                f"CPU {found['cpu']:.1f} s, {rate:,.0f} maps/s a core; peak memory {found['memory']:,.0f} MB",
+                f"{encoder}: {measured['maps']:,} maps, {measured['width']} numbers each; {measured['seconds']:.1f} s, "
+                f"CPU {measured['cpu']:.1f} s, {rate:,.0f} maps/s a core; peak memory {measured['memory']:,.0f} MB",
                 flush=True,
             )
 

@@ -35,7 +35,7 @@ def packaged_atlas(path):
 
 
 def peak():
-    line = next(one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith("VmHWM"))
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
 
 
@@ -54,8 +54,8 @@ def fit(path, kind, sample, file):
     seconds = time.process_time() - start
     continuity = project.trust_per_point(fitted.positions, fitted.vectors, fitted.neighbours).mean()
     Path(file).write_bytes(pickle.dumps(fitted))
-    found = {"sample": len(fitted.numbers), "components": len(fitted.space.shares), "fit_cpu": seconds}
-    return found | {
+    results = {"sample": len(fitted.numbers), "components": len(fitted.space.shares), "fit_cpu": seconds}
+    return results | {
         "fit_mb": peak(), "trustworthiness": float(fitted.trust.mean()), "continuity": float(continuity)
     }  # fmt: skip
 
@@ -78,10 +78,10 @@ def place(path, file):
         times.append(time.process_time() - start)
     trust, placed = (np.concatenate([part[number] for part in parts]) for number in (1, 2))
     count = int(placed.sum())
-    found = {"placed": count, "place_cpu": times[0], "place_mb": peak()}
+    results = {"placed": count, "place_cpu": times[0], "place_mb": peak()}
     if count:
-        found |= {"maps_a_second": count / times[1], "placed_trustworthiness": float(trust[placed].mean())}
-    return found
+        results |= {"maps_a_second": count / times[1], "placed_trustworthiness": float(trust[placed].mean())}
+    return results
 
 
 def child(*arguments):
@@ -94,19 +94,19 @@ def child(*arguments):
 
 
 def measure(path, methods, sample, folder):
-    found = {}
+    results = {}
     for kind in methods:
         file = folder / f"{kind}.pickle"
-        found[kind] = child("fit", path, kind, sample, file) | child("place", path, file)
+        results[kind] = child("fit", path, kind, sample, file) | child("place", path, file)
         print(f"{kind}: done", file=sys.stderr, flush=True)
-    return found
+    return results
 
 
-def summary(found):
+def summary(results):
     print("one run each, CPU time on one core, trust included")
     print(f"{'method':6} {'fitted':>7} {'fit s':>7} {'MB':>6} {'trust':>6} {'contin.':>8}", end="")
     print(f" {'placed':>7} {'first s':>8} {'MB':>6} {'then maps/s':>12} {'trust':>6}")
-    for kind, row in found.items():
+    for kind, row in results.items():
         print(f"{kind:6} {row['sample']:>7,} {row['fit_cpu']:>7.1f} {row['fit_mb']:>6.0f}", end="")
         print(f" {row['trustworthiness']:>6.3f} {row['continuity']:>8.3f} {row['placed']:>7,}", end="")
         print(f" {row['place_cpu']:>8.1f} {row['place_mb']:>6.0f}", end="")

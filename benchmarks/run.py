@@ -18,13 +18,11 @@ from pathlib import Path
 def finished(folder: Path) -> list[str]:
     """Results named as finished in atlas.json, in the order of the stages."""
     try:
-        stages = json.loads((folder / "atlas.json").read_text())["stages"]
-    except (OSError, ValueError):  # not there yet
+        results = json.loads((folder / "atlas.json").read_text())["results"]
+    except (OSError, ValueError):  # not written yet
         return []
-    found = ["collect"] if stages.get("collect", {}).get("done") else []
-    for stage in ("features", "cluster", "correlate", "project"):
-        found += [f"{stage} {one['name']}" for one in stages.get(stage, {}).get("results", []) if one["done"]]
-    return found
+    stages = ("collect", "features", "cluster", "correlate", "project")
+    return [f"{stage} {entry['name']}" for stage in stages for entry in results.get(stage, []) if entry["done"]]
 
 
 def measure(data: str, output: Path, limit: int | None) -> dict:
@@ -65,15 +63,15 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.output.exists():
         sys.exit(f"{arguments.output} exists: a run that goes on with it would seem too fast")
-    found = measure(arguments.data, arguments.output, arguments.limit)
+    measured = measure(arguments.data, arguments.output, arguments.limit)
     if arguments.json:
-        print(json.dumps(found))
+        print(json.dumps(measured))
         return
-    print(f"\n{found['command']}\none run, not a median, {os.cpu_count()} cores")
-    for name, seconds in found["stages"].items():
+    print(f"\n{measured['command']}\none run, not a median, {os.cpu_count()} cores")
+    for name, seconds in measured["stages"].items():
         print(f"  {name:24} {seconds:8.1f} s")
-    print(f"  {'all':24} {found['seconds']:8.1f} s   CPU {found['cpu_seconds']:.0f} s")
-    print(f"  peak memory {found['peak_memory_mb']:,} MB, on disk {found['disk_mb']:,} MB")
+    print(f"  {'all':24} {measured['seconds']:8.1f} s   CPU {measured['cpu_seconds']:.0f} s")
+    print(f"  peak memory {measured['peak_memory_mb']:,} MB, on disk {measured['disk_mb']:,} MB")
 
 
 if __name__ == "__main__":

@@ -46,18 +46,18 @@ def build(folder: Path, name: str) -> ha.Atlas:
 
 
 def memory(browser) -> dict[str, float]:
-    """Resident megabytes of the page's process and of the one that draws."""
-    found = {"page": 0.0, "drawing": 0.0}
+    """Resident megabytes of the page's process and of the GPU process."""
+    measured = {"page": 0.0, "drawing": 0.0}
     session = browser.new_browser_cdp_session()
     for process in session.send("SystemInfo.getProcessInfo")["processInfo"]:
         status = Path(f"/proc/{process['id']}/status").read_text()
         size = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
         if process["type"] == "renderer":
-            found["page"] = max(found["page"], size)
+            measured["page"] = max(measured["page"], size)
         elif process["type"] == "GPU":
-            found["drawing"] = size
+            measured["drawing"] = size
     session.detach()
-    return found
+    return measured
 
 
 def visit(browser, url: str) -> dict[str, float]:
@@ -106,14 +106,14 @@ def lasso(page, x: float, y: float) -> float:
 
 def answers(url: str) -> dict[str, float]:
     """Seconds and megabytes of the first answers, asked for the first time."""
-    found = {}
+    measured = {}
     first = [ENDPOINTS.atlas.path(), ENDPOINTS.positions.path(projection="pca")]
     for path in (*first, ENDPOINTS.column.path(column="cluster.kmeans")):
         began = time.monotonic()
         with urllib.request.urlopen(f"{url}/{path}") as answer:
             size = len(answer.read())
-        found[path] = {"seconds": round(time.monotonic() - began, 2), "mb": round(size / 1e6, 2)}
-    return found
+        measured[path] = {"seconds": round(time.monotonic() - began, 2), "mb": round(size / 1e6, 2)}
+    return measured
 
 
 def main() -> None:
@@ -133,7 +133,7 @@ def main() -> None:
                 row = {"answers": answers(url)}
                 with launched() as browser:
                     visits = [visit(browser, url) for _ in range(options.repeats)]
-                row |= {key: round(statistics.median(one[key] for one in visits), 2) for key in visits[0]}
+                row |= {key: round(statistics.median(visit[key] for visit in visits), 2) for key in visits[0]}
                 rows[name] = row
             finally:
                 served.close()
@@ -146,8 +146,8 @@ def main() -> None:
         print(f"{key:24}" + "".join(f"{row[key]:>24,.2f}" for row in rows.values()))
     for path in next(iter(rows.values()))["answers"]:
         cells = (row["answers"][path] for row in rows.values())
-        said = (f"{one['seconds']:.2f} s, {one['mb']:.1f} MB" for one in cells)
-        print(f"{path:32}" + "".join(f"{text:>20}" for text in said))
+        columns = (f"{cell['seconds']:.2f} s, {cell['mb']:.1f} MB" for cell in cells)
+        print(f"{path:32}" + "".join(f"{text:>20}" for text in columns))
 
 
 if __name__ == "__main__":

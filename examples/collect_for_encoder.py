@@ -28,13 +28,13 @@ def paragraphs(path: Path) -> list[str]:
 
 
 def texts(path: Path, count: int, seed: int, whole: bool = False) -> list[str]:
-    """Paragraphs drawn at random; unless whole, each cut to a length drawn evenly on a logarithmic scale."""
-    dice = random.Random(seed)
-    chosen = dice.sample(paragraphs(path), count)
+    """Random paragraphs; unless whole, each cut to a random length, uniform on a logarithmic scale."""
+    rng = random.Random(seed)
+    chosen = rng.sample(paragraphs(path), count)
     if whole:
         return chosen
     low, high = WORDS
-    return [" ".join(text.split()[: round(low * (high / low) ** dice.random())]) for text in chosen]
+    return [" ".join(text.split()[: round(low * (high / low) ** rng.random())]) for text in chosen]
 
 
 def spell(text: str) -> str:
@@ -43,15 +43,15 @@ def spell(text: str) -> str:
 
 
 def main() -> None:
-    """Collect an atlas for each model."""
+    """Collect one atlas per model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", type=Path)
     parser.add_argument("wikitext", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--test", action="store_true", help="fewer, whole paragraphs: for testing on unseen text")
-    parser.add_argument("--only", choices=[*COUNTS], help="one model alone")
+    parser.add_argument("--only", choices=[*COUNTS], help="only this model")
     arguments = parser.parse_args()
-    own = [example.text for example in ha.data.load("sample")]
+    corpus = [example.text for example in ha.data.load("sample")]
     for number, (name, count) in enumerate((UNSEEN if arguments.test else COUNTS).items()):
         if arguments.only not in (None, name):
             continue
@@ -61,7 +61,7 @@ def main() -> None:
             from transformers import BertTokenizer
 
             model = ha.models.load(str(folder), tokenizer=BertTokenizer.from_pretrained(folder, do_lower_case=False))
-        chosen = texts(arguments.wikitext, count, number, whole=arguments.test) + ([] if arguments.test else own)
+        chosen = texts(arguments.wikitext, count, number, whole=arguments.test) + ([] if arguments.test else corpus)
         data = [spell(text) for text in chosen] if spelled else chosen
         ha.collect.maps(model, data, arguments.out / f"{name}.atlas", max_tokens=256, qk_tokens=0)
 

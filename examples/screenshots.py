@@ -2,7 +2,7 @@
 
     make screenshots
 
-Runs the demo if demo.atlas is not there, serves it, and lets Chromium look at it.
+Runs the demo if demo.atlas is missing, serves it, and takes screenshots with Chromium.
 """
 
 import io
@@ -31,7 +31,7 @@ PLACES = {
 
 
 def shoot(page, url: str, place: str) -> bytes:
-    """What a reader sees when everything has come."""
+    """A screenshot of the page once it is complete."""
     page.goto("about:blank")
     page.goto(f"{url}{place}")
     page.wait_for_load_state("networkidle")
@@ -43,7 +43,7 @@ def shoot(page, url: str, place: str) -> bytes:
 
 
 def save(picture: bytes, target: Path) -> None:
-    """As small as a picture of all its colours can be."""
+    """Compress a picture without losing colors."""
     Image.open(io.BytesIO(picture)).convert("RGB").save(target, optimize=True)
     print(f"{target.relative_to(ROOT)}  {target.stat().st_size / 1000:.0f} kB")
 

@@ -1,7 +1,7 @@
-"""Run a function over pieces of work: in threads here, in local processes, or on a Dask cluster.
+"""Run a function over tasks: in threads, in local processes, or on a Dask cluster.
 
-The function is given one piece of work and writes its result itself; a piece that was lost can be done again. Every
-piece computes on one core, so that the result does not depend on where it ran. The only file that imports dask.
+The function writes the result of its task itself; a lost task can be run again. Every task computes on one core, so
+the result does not depend on where it ran. This is the only file that imports dask.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _stopping = threading.Event()
 
 
 class Stopped(Exception):
-    """A piece of work was given up because the whole run is ending."""
+    """A task was canceled because the whole run is ending."""
 
 
 def check() -> None:
-    """Called by long pieces of work now and then: ends them when the run is ending."""
+    """Raise `Stopped` if the run is ending; long tasks call it regularly."""
     if _stopping.is_set():
         raise Stopped
 
 
 def cores() -> int:
-    """Cores this process may use."""
+    """Number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -46,9 +46,20 @@ def run(
     workers: int = 0,
     scheduler: str | None = None,
 ) -> Generator[Result, None, None]:
-    """Results as they come, in no certain order.
+    """Yield results as they complete, in any order.
 
-    `workers` processes do the work (0: `threads` of this one, one per core if not given), or a Dask scheduler.
+    Parameters
+    ----------
+    function : callable
+        Called with one task.
+    tasks : sequence
+        The tasks.
+    threads : int, optional
+        Threads of this process, used if `workers` is 0; by default one per core.
+    workers : int
+        Number of processes; 0 uses threads.
+    scheduler : str, optional
+        Address of a Dask scheduler that runs the tasks instead.
     """
     if workers < 0:
         raise OptionError(f"--workers {workers}: the number of processes cannot be negative")
@@ -80,7 +91,7 @@ def _drain(futures: list[Future[Result]]) -> Iterator[Result]:
 
 @contextmanager
 def _ending(executor: Executor) -> Iterator[None]:
-    """On any error or Ctrl-C, let go of the work that has not begun and end what has."""
+    """On any error or Ctrl+C, cancel tasks that have not started and stop those that have."""
     try:
         yield
     except BaseException:
@@ -96,7 +107,7 @@ def _ending(executor: Executor) -> Iterator[None]:
 
 
 def _ignore_interrupt() -> None:
-    """Ctrl-C reaches every process of a terminal; only the first one answers it."""
+    """Ignore Ctrl+C in workers: it reaches every process of a terminal, and the main one handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -106,7 +117,7 @@ def _dask(function: Callable[[Task], Result], tasks: Sequence[Task], address: st
     except ImportError:
         raise OptionError("--scheduler needs dask: pip install 'headatlas[dask]'") from None
     try:
-        distributed.comm.get_address_host(address)  # a client that cannot read its address hangs when the program ends
+        distributed.comm.get_address_host(address)  # a client with an invalid address hangs at exit
         client: Any = distributed.Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise WorkerError(
@@ -118,7 +129,7 @@ def _dask(function: Callable[[Task], Result], tasks: Sequence[Task], address: st
             for future in distributed.as_completed(futures, loop=client.loop):
                 yield future.result()
         except distributed.scheduler.KilledWorker as error:
-            raise WorkerError(f"a piece of work killed its worker again and again: {error}") from error
+            raise WorkerError(f"a task killed its worker repeatedly, possibly out of memory: {error}") from error
         except BaseException:
             client.cancel(futures, force=True)
             raise

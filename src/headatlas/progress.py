@@ -1,4 +1,4 @@
-"""What a person sees while waiting: a bar and a few lines, all on stderr."""
+"""Progress bars and messages on stderr."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 def say(line: str) -> None:
-    """One line on stderr."""
+    """Print one line to stderr."""
     from rich.console import Console
 
     Console(stderr=True, highlight=False, soft_wrap=True).print(line, markup=False)
@@ -15,7 +15,7 @@ def say(line: str) -> None:
 
 @contextmanager
 def bar(title: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
-    """A progress bar with rate and time left; call what it gives with the number of units done since the last call."""
+    """Show a progress bar with rate and time left; call the yielded function with the number of units just done."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -164,7 +164,7 @@ def test_rows_that_do_not_sum_to_one_stop_and_name_the_layer(packaged):
     half = torch.full((len(TEXTS), 12, max(batch.lengths), max(batch.lengths)), 0.5 / batch.lengths[0])
     with pytest.raises(ModelError, match=r"layer 3 \(encoder\.layer\.3.*does not sum to 1: a row is off by 0\.5"):
         watcher.map(packaged.layers[3], half)
-    with pytest.raises(ModelError, match=r"layer 3 .* is not a number"):
+    with pytest.raises(ModelError, match=r"layer 3 .* is NaN or infinite"):
         watcher.map(packaged.layers[3], half * float("nan"))
 
 

@@ -127,12 +127,12 @@ def test_files_that_are_no_encoder_are_refused(tmp_path):
         "absent": "there is no encoder",
         "text": "cannot be read as safetensors",
         "cut": "cannot be read as safetensors",
-        "foreign": "no encoder of ours",
-        "shapeless": "does not say what shape",
+        "foreign": "is not an encoder made by",
+        "shapeless": "does not record the shape",
         "later": "later version",
         "misshapen": "turn is missing",
         "incomplete": "centre is missing",
-        "toomuch": "more is missing, too much",
+        "toomuch": "more is missing, unexpected",
     }
     for name, reason in reasons.items():
         with pytest.raises(ModelError, match=reason) as caught:
@@ -212,9 +212,9 @@ def test_training_says_what_it_cannot_use(tmp_path):
     place, maps = tmp_path / "net.safetensors", some_maps(24).astype(np.float16).reshape(6, 2, 2, 32, 32)
     cases = [
         ([], OptionError, "at least one atlas"),
-        ([lone_atlas("unfinished", maps, done=False)], StoreError, "unfinished.atlas is not collected to its end"),
+        ([lone_atlas("unfinished", maps, done=False)], StoreError, "unfinished.atlas is not finished"),
         ([lone_atlas("single", maps[:1])], DataError, "1 example: two views"),
-        ([lone_atlas("empty", np.full_like(maps, np.nan))], DataError, "NaN in every head"),
+        ([lone_atlas("empty", np.full_like(maps, np.nan))], DataError, "every head contains NaN"),
     ]
     for atlases, kind, reason in cases:
         with pytest.raises(kind, match=re.escape(reason)):

@@ -274,9 +274,9 @@ def test_an_object_can_be_the_encoder(tmp_path):
 @pytest.mark.parametrize(
     ("encoder", "message"),
     [
-        (Corner(broken=(7,)), r"Corner makes a vector that is not a number, or infinite of example 1, L0·H1\. Look at"),
-        (Corner(factor=1e9), r"beyond float16 of example 0, L0·H0"),
-        (Corner(width=4), r"gives \(.*3\) for .* maps; its width says 4"),
+        (Corner(broken=(7,)), r"Corner returns a vector that is NaN or infinite for example 1, L0·H1\. Inspect"),
+        (Corner(factor=1e9), r"beyond the range of float16 for example 0, L0·H0"),
+        (Corner(width=4), r"returns \(.*3\) for .* maps; its width is 4"),
     ],
 )
 def test_vectors_that_cannot_be_kept_name_their_map(encoder, message, tmp_path):
@@ -331,7 +331,7 @@ def test_a_worker_with_another_file_stops(trained):
     assert pickle.loads(travelled).encode(maps, None).shape == (1, 10)
     network.save(network.AttentionNet(hidden=16, depth=1, inner=12, width=10), trained, {"other": 1})
     sys.modules[TrainedEncoder.__module__]._open.cache_clear()  # as a new process
-    with pytest.raises(ModelError, match=r"mine\.safetensors is another file on this worker"):
+    with pytest.raises(ModelError, match=r"mine\.safetensors on this worker differs from the file"):
         pickle.loads(travelled).encode(maps, None)
 
 
@@ -347,14 +347,14 @@ def test_mistakes_are_named(tmp_path):
             "poold",
             {},
             OptionError,
-            r"no encoder is called 'poold'. Choose attention-ssl, pooled, stats, a .safetensors",
+            r"no encoder is named 'poold'. Choose attention-ssl, pooled, stats, a .safetensors",
         ),
-        ("gone.safetensors", {}, OptionError, r"there is no file gone.safetensors. Choose"),
+        ("gone.safetensors", {}, OptionError, r"the file gone.safetensors is missing. Choose"),
         (str(tmp_path / "torch.safetensors"), {}, ModelError, r"torch.safetensors cannot be read as safetensors"),
         (str(tmp_path / "empty"), {}, ModelError, r"a folder without config.json"),
         (str(packaged.folder()), {}, ModelError, r"does not read images"),
-        (object(), {}, OptionError, r"object is no encoder: it needs width, recipe\(\)"),
-        ("stats", {"preprocess": "capstone"}, OptionError, r"capstone is for vision models only"),
+        (object(), {}, OptionError, r"object is not an encoder: it needs width, recipe\(\)"),
+        ("stats", {"preprocess": "capstone"}, OptionError, r"capstone is only for vision models"),
         ("stats", {"preprocess": "raw"}, OptionError, r"preprocess 'raw': choose default or capstone"),
         ("stats", {"batch": 0}, OptionError, r"at least 1"),
         ("stats", {"sample": 0}, OptionError, r"at least 1"),

@@ -152,7 +152,7 @@ REFUSED: dict[str, tuple[Family, str]] = {
     ),
     "SqueezeBERT": (
         Family("SqueezeBertConfig", SMALL | {"embedding_size": 32}),
-        "squeezebert gives scores in place of attention",
+        "squeezebert returns scores instead of attention",
     ),
     "BROS": (Family("BrosConfig", SMALL), "bros cannot be run on a text alone .*bbox"),
     "Swin": (
@@ -177,6 +177,6 @@ REFUSED: dict[str, tuple[Family, str]] = {
     ),
     "Falcon with sdpa": (
         Family("FalconConfig", SMALL | TOKENS, "bytes", attention="sdpa"),
-        "falcon was made with sdpa attention. Make it with attn_implementation='eager'",
+        "falcon was created with sdpa attention. Create it with attn_implementation='eager'",
     ),
 }

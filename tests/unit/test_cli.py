@@ -48,7 +48,7 @@ def test_info_as_text_and_json(atlas, capfd):
 def test_tables_as_text_csv_and_parquet(atlas, capfd, monkeypatch):
     assert run("table", atlas, "heads") == 0
     out, err = capfd.readouterr()
-    assert "previous" in out and "32 more rows. All of it: --csv or --parquet" in err
+    assert "previous" in out and "32 more rows. For the whole table: --csv or --parquet" in err
     assert run("table", atlas, "heads", "--csv") == 0
     lines = capfd.readouterr().out.splitlines()
     assert len(lines) == 73 and lines[0].startswith("layer,head,kind,key_head,offset-4")
@@ -93,7 +93,7 @@ def mistakes(folder):
         (("collect", "packaged", "missing.txt", "-o", "x"), "missing.txt"),
         (("collect", "packaged", "rows.csv", "--text-column", "body", "-o", "x"), "review, stars"),
         (("collect", "packaged", "nonsense", "-o", "x"), "squad:"),
-        (("collect", "no-such/model", "fine.txt", "-o", "x"), "named in one of three ways"),
+        (("collect", "no-such/model", "fine.txt", "-o", "x"), "give a model in one of three ways"),
         (("collect", "pickle", "fine.txt", "-o", "x"), "only safetensors are read"),
         (("collect", "packaged", "fine.txt", "-o", "stranger"), "is not an atlas and not empty"),
         (("collect", "packaged", "fine.txt", "-o", "x", "--overlong", "drop"), "choose truncate or window"),

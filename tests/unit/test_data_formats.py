@@ -47,7 +47,7 @@ def test_squad_v2_question_without_answer():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[1]", "not in SQuAD form: no 'data'"),
+        ("[1]", "not in SQuAD format: no 'data'"),
         (squad({"id": "q7", "answers": []}), r"no 'question' \(str\) at id 'q7'"),
         (squad({"id": "q7", "question": "?", "answers": [{"text": "a"}]}), "no 'answer_start'"),
         ('{"data":\n [}', r"x.json is not valid JSON \(line 2, column 3"),
@@ -156,7 +156,7 @@ def test_images_are_labelled_by_a_table():
         ("set/a.png", {"label": "cat", "class": 3}),
         ("set/b.png", {"label": None, "class": None}),
     ]
-    assert dataset.skipped == [Skipped("set/gone.png", "in labels.csv, but not there")]
+    assert dataset.skipped == [Skipped("set/gone.png", "in labels.csv, but the file is missing")]
 
 
 def test_a_table_without_labels_is_an_error():
@@ -214,7 +214,7 @@ def test_saved_datasets_are_read_by_split(datasets):
         ("hf:saved", "more than one split.*one of: test, train"),
         ("hf:saved:dev", "no split 'dev'.*one of: test, train"),
         ("hf:single:train", "has no splits"),
-        ("hf:a:b:c:d", "a part too many"),
+        ("hf:a:b:c:d", "too many or too few parts"),
     ]:
         with pytest.raises(DataError, match=message):
             list(load(spec))
@@ -225,7 +225,7 @@ def test_what_load_dataset_takes_is_read(datasets, folder):
     assert texts(f"hf:{folder}/corpus") == [("0", "a"), ("1", "b"), ("2", "c")]
     assert texts(f"hf:{folder}/corpus:train[:2]", limit=5) == [("0", "a"), ("1", "b")]
     (folder / "nothing").mkdir()
-    with pytest.raises(DataError, match=r"hf:.*nothing cannot be loaded: .*write hf:FOLDER"):
+    with pytest.raises(DataError, match=r"hf:.*nothing cannot be loaded: .*use hf:FOLDER"):
         list(load(f"hf:{folder}/nothing"))
 
 

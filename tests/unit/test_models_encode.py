@@ -135,7 +135,7 @@ def test_no_text_is_longer_than_asked_and_every_token_is_kept_or_counted(bert, g
 def test_a_limit_that_special_tokens_alone_fill_is_an_error(bert, pair, specials, overlong):
     example = Example("a", text=SENTENCE, pair=pair)
     for size in range(1, specials + 1):
-        with pytest.raises(OptionError, match=f"{size} tokens hold no text: {specials} of them would be special"):
+        with pytest.raises(OptionError, match=f"{size} tokens leave no room for text: {specials} of them are special"):
             encode(bert, example, max_tokens=size, overlong=overlong)
     assert encode(bert, Example("a", text=SENTENCE), max_tokens=3)[0].source.text == ["[CLS]", "the", "[SEP]"]
 

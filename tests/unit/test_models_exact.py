@@ -193,7 +193,8 @@ def test_maps_in_another_thread_do_not_meet_the_watcher_of_this_one(small):
 def test_block_sparse_attention_is_read_in_full_and_said_so(load_small):
     one = load_small(PARTLY["BigBird"])
     [note] = one.model.notes
-    assert note.endswith("original_full attention and long ones with block_sparse; here all with original_full")
+    uses = "it uses original_full attention for short texts and block_sparse for long ones"
+    assert note == f"{uses}; headatlas uses original_full for all"
     one.own.set_attention_type("original_full")
     maps = recorded(one.model, one.batch).maps
     assert_equal(one.model, one.batch, maps, own_maps(one.own, one.batch.inputs), 1e-6)
@@ -202,7 +203,7 @@ def test_block_sparse_attention_is_read_in_full_and_said_so(load_small):
 def test_a_family_whose_maps_padding_changes_says_so(load_small):
     one = load_small(PARTLY["ConvBERT"])
     assert not one.model.padding
-    assert one.model.notes == ("padding changes its maps: only examples of one length give exact maps in one batch",)
+    assert one.model.notes == ("padding changes its maps: a batch holds only examples of the same length",)
     for batch in one.batches_of_one:
         assert_equal(one.model, batch, recorded(one.model, batch).maps, own_maps(one.own, batch.inputs), 1e-6)
 

@@ -115,9 +115,9 @@ def test_layers_name_their_modules(small):
 @pytest.mark.parametrize(
     ("name", "note"),
     [
-        ("Qwen 3 Next", r"3 of 4 layers have no softmax attention \(linear_attention\) and are left out: 0, 1, 2"),
-        ("GPT-OSS", "3 layers give part of their attention to a sink that is no token"),
-        ("ViT", "no image processor lies beside it: images are made 32 × 32, from -1 to 1"),
+        ("Qwen 3 Next", r"3 of 4 layers have no softmax attention \(linear_attention\) and are omitted: 0, 1, 2"),
+        ("GPT-OSS", "3 layers give part of their attention to a sink that is not a token"),
+        ("ViT", "its image processor is missing: images are scaled to 32 × 32, values from -1 to 1"),
     ],
 )
 def test_what_is_odd_is_noted(name, note, small):
@@ -224,7 +224,9 @@ def test_a_name_that_is_not_there_tells_the_three_ways(name, hub):
 
 def test_a_hub_model_without_safetensors_is_refused(hub):
     (hub / "model.safetensors").rename(hub / "pytorch_model.bin")
-    with pytest.raises(ModelError, match=r"someone/small has its weights in a pickle .*M\.from_pretrained\('someone/s"):
+    with pytest.raises(
+        ModelError, match=r"someone/small stores its weights in a pickle .*M\.from_pretrained\('someone/s"
+    ):
         models.load("someone/small")
 
 
@@ -248,7 +250,7 @@ def test_a_model_with_code_of_its_own_is_refused_and_the_code_not_run(folder):
     change(folder, model_type="own", auto_map={"AutoConfig": "own.Config", "AutoModel": "own.Network"})
     ran = folder / "ran"
     (folder / "own.py").write_text(f"open({str(ran)!r}, 'w')\nclass Config: ...\nclass Network: ...\n")
-    with pytest.raises(ModelError, match="small-bert needs code of its own from the hub, which is never run here"):
+    with pytest.raises(ModelError, match="small-bert needs custom code from the hub, which headatlas never runs"):
         models.load(folder)
     assert not ran.exists()
 
@@ -265,14 +267,14 @@ def no_tokenizer(folder):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (without("config.json"), "is a folder without config.json, so no model; a model is named in one of three ways"),
-        (without("model.safetensors"), "holds no model.safetensors"),
-        (lambda folder: (folder / "model.safetensors").rename(folder / "tf_model.h5"), "holds no model.safetensors"),
+        (without("config.json"), "is a folder without config.json, so not a model; give a model in one of three ways"),
+        (without("model.safetensors"), "has no model.safetensors"),
+        (lambda folder: (folder / "model.safetensors").rename(folder / "tf_model.h5"), "has no model.safetensors"),
         (lambda folder: os.truncate(folder / "model.safetensors", 999), "cannot be loaded from its files"),
         (lambda folder: (folder / "config.json").write_text("{"), "from its files.*not a valid JSON"),
         (lambda folder: change(folder, model_type="unheard-of"), "model type `unheard-of`"),
         (lambda folder: change(folder, hidden_size=64), "cannot be loaded from its files"),
-        (no_tokenizer, "small-bert has no tokenizer: no tokenizer.json or vocabulary lies beside its weights"),
+        (no_tokenizer, "small-bert has no tokenizer: tokenizer.json or a vocabulary is missing from its folder"),
         (lambda folder: (folder / "tokenizer.json").write_text("{"), "has no tokenizer that can be loaded"),
     ],
 )
@@ -287,7 +289,7 @@ def test_weights_that_are_not_in_the_files_are_noted(folder):
     kept = {name: weight for name, weight in weights.items() if "query" not in name}
     save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
     [note] = models.load(folder).notes
-    assert note.startswith("4 weights are not in its files and were filled at random: encoder.layer.0")
+    assert note.startswith("4 weights are missing from its files and were set at random: encoder.layer.0")
     assert models.load(folder).hash == models.load(folder).hash
 
 
@@ -295,7 +297,7 @@ def test_a_tokenizer_that_does_not_know_its_own_words_is_noted(folder):
     no_tokenizer(folder)
     (folder / "vocab.txt").write_text("\n".join([*SPECIALS.values(), *"ACDEFGHIKLMNPQRSTVWY"]))
     [note] = models.load(folder).notes
-    assert note.startswith("its tokenizer takes 20 of 20 words of its own vocabulary for unknown ones")
+    assert note.startswith("its tokenizer treats 20 of 20 words of its vocabulary as unknown")
     (folder / "tokenizer_config.json").write_text('{"do_lower_case": false, "tokenizer_class": "BertTokenizer"}')
     model = models.load(folder)
     assert not model.notes and models.attention(model, "A C").tokens == ["[CLS]", "A", "C", "[SEP]"]
@@ -327,9 +329,9 @@ def test_a_family_that_cannot_be_read_is_refused_by_name(name):
     ("make", "options", "message"),
     [
         (lambda: torch.nn.Linear(2, 2), {}, "Linear is not a transformers model"),
-        (FAMILIES["BERT"].network, {}, r"BertModel is a network in memory, which needs its tokenizer"),
-        (FAMILIES["BERT"].network, {"modality": "image"}, "bert reads text, and the data are images"),
-        (FAMILIES["ViT"].network, {"modality": "text"}, "vit reads images, and the data are text"),
+        (FAMILIES["BERT"].network, {}, r"BertModel is a network in memory and needs its tokenizer"),
+        (FAMILIES["BERT"].network, {"modality": "image"}, "bert reads text, but the data are images"),
+        (FAMILIES["ViT"].network, {"modality": "text"}, "vit reads images, but the data are text"),
         (
             lambda: FAMILIES["BERT"].network().bfloat16(),
             {},
@@ -350,7 +352,7 @@ def test_one_model_of_two_modalities_reads_either(small):
 def test_an_empty_text_and_a_lost_picture_are_errors_of_the_data(small, tmp_path):
     with pytest.raises(DataError, match="the text is empty"):
         models.attention(small("GPT-2").model, "")
-    with pytest.raises(DataError, match=r"gone\.png was readable when the atlas was begun"):
+    with pytest.raises(DataError, match=r"gone\.png was readable when the collection started"):
         models.attention(small("ViT").model, tmp_path / "gone.png")
 
 

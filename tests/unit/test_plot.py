@@ -220,8 +220,8 @@ def test_clusters_keep_their_colour_in_every_figure(atlas, figure):
 
 def test_categories_beyond_ten_carry_a_second_mark():
     look = style.theme(False)
-    assert style.colour(3, look) == style.colour(13, look) and style.turn(3) != style.turn(13) != style.turn(23)
-    assert style.colour(-1, look) == look.noise and len(set(style.CATEGORIES)) == 10
+    assert style.color(3, look) == style.color(13, look) and style.turn(3) != style.turn(13) != style.turn(23)
+    assert style.color(-1, look) == look.noise and len(set(style.CATEGORIES)) == 10
 
 
 COLOURED = {"previous": "attention to the previous token"}
@@ -308,7 +308,7 @@ def test_quality_marks_the_choice(folder):
     chosen = next(row for row in atlas.table("choices").to_pylist() if row["chosen"])
     best = max(atlas.table("choices").to_pylist(), key=lambda row: row["stability"])
     end = ", the highest" if best is chosen or best == chosen else f"; {best['value']:g} has the highest"
-    assert f"k = {chosen['value']:g} was chosen of the" in words(plot.quality(atlas)) and end in words(
+    assert f"k = {chosen['value']:g} was chosen from" in words(plot.quality(atlas)) and end in words(
         plot.quality(atlas)
     )
     ring = next(one for one in plot.quality(atlas).axes[0].lines if one.get_markersize() == 9)

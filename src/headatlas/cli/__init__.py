@@ -1,4 +1,4 @@
-"""The command line. Results go to stdout, progress to stderr; each command imports the heavy parts it needs."""
+"""The command line. Results go to stdout, progress to stderr; each command imports what it needs when it runs."""
 
 import os
 import sys
@@ -12,8 +12,8 @@ __all__ = ["app", "collect", "inspect", "main", "plot", "run", "stages", "tsne",
 def main() -> None:
     """Run the command line.
 
-    Where Ctrl-C hit code that a library was running inside the interpreter, Python would end by the signal in place of
-    our status; everything is put away by then, so the process leaves at once.
+    If Ctrl+C interrupts code inside a library, Python exits by the signal instead of with status 130. All files are
+    closed by then, so the process exits at once.
     """
     try:
         app()

@@ -1,4 +1,4 @@
-"""The application: what every command shares, and how each ends."""
+"""The application: what all commands share, and their exit status."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ORDER = [
 
 
 class Commands(TyperGroup):
-    """Ends with 0 done, 1 a mistake that one line explains, 2 wrong usage, 130 interrupted."""
+    """Exit status: 0 done, 1 an error explained in one line, 2 wrong usage, 130 interrupted."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The commands in the order in which people meet them."""
+        """The commands in the order of use."""
         return sorted(super().list_commands(ctx), key=ORDER.index)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command and say in one line what went wrong."""
+        """Run a command; report an error in one line."""
         try:
             return super().invoke(ctx)
         except HeadatlasError as error:
@@ -61,16 +61,16 @@ def _not_negative(parameter: typer.CallbackParam, value: int) -> int:
 
 Model = Annotated[str, typer.Argument(help="Hub name, local folder with safetensors, or `packaged`.")]
 Data = Annotated[str, typer.Argument(help=f"{forms()}.")]
-Output = Annotated[str, typer.Option("-o", "--output", help="Where the atlas goes: a folder or an fsspec URL.")]
-TextColumn = Annotated[str | None, typer.Option(help="Column that holds the text.")]
-PairColumn = Annotated[str | None, typer.Option(help="Column that holds the second text of a pair.")]
+Output = Annotated[str, typer.Option("-o", "--output", help="Path of the atlas: a folder or an fsspec URL.")]
+TextColumn = Annotated[str | None, typer.Option(help="Column with the text.")]
+PairColumn = Annotated[str | None, typer.Option(help="Column with the second text of a pair.")]
 Limit = Annotated[int | None, typer.Option(help="Read only the first examples.")]
 Workers = Annotated[int, typer.Option(help=options.WORKERS, callback=_not_negative)]
 Scheduler = Annotated[str | None, typer.Option(help=options.SCHEDULER)]
 Of = Annotated[str | None, typer.Option(help=options.OF)]
 Name = Annotated[str | None, typer.Option(help=options.NAME)]
 Seed = Annotated[int, typer.Option(help=options.SEED, callback=_not_negative)]
-AtlasPath = Annotated[str, typer.Argument(metavar="ATLAS", help="A folder or an fsspec URL that holds an atlas.")]
+AtlasPath = Annotated[str, typer.Argument(metavar="ATLAS", help="Folder or fsspec URL of an atlas.")]
 
 
 def _version(wanted: bool) -> None:
@@ -82,28 +82,28 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """What every attention head of a transformer does, over a whole dataset."""
 
 
 def check_output(path: str, suffixes: tuple[str, ...]) -> None:
-    """Refuse a file that could not be written or not be used, before the work it is to hold is done."""
+    """Check that an output file can be written and has a valid suffix, before the work starts."""
     target = Path(path).expanduser()
     if target.suffix.lower() not in suffixes:
         raise OptionError(f"-o {path}: choose a name that ends in {', '.join(suffixes)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OptionError(f"-o {path} cannot be written: {error.strerror}. Choose another place with -o") from error
+        raise OptionError(f"-o {path} cannot be written: {error.strerror}. Choose another path with -o") from error
     if target.is_dir() or not os.access(target.parent, os.W_OK):
         what = "this is a folder" if target.is_dir() else f"no permission to write in {target.parent}"
-        raise OptionError(f"-o {path}: {what}. Choose another place with -o")
+        raise OptionError(f"-o {path}: {what}. Choose another path with -o")
 
 
 def open_atlas(path: str) -> Atlas:
-    """Open an atlas, with one line if it is none."""
+    """Open an atlas."""
     from headatlas.atlas.store import Atlas
 
     return Atlas.open(path)

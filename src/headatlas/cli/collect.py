@@ -27,14 +27,16 @@ def collect(
     pair_column: PairColumn = None,
     limit: Limit = None,
     resolution: Annotated[int, typer.Option(help="Side of the pooled maps.")] = 32,
-    max_tokens: Annotated[int | None, typer.Option(help="Longest text, if shorter than the model takes.")] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Longest text in tokens, if shorter than the model allows.")
+    ] = None,
     overlong: Annotated[str, typer.Option(help="What to do with longer texts: truncate or window.")] = "truncate",
-    qk_tokens: Annotated[int, typer.Option(help="Tokens whose queries and keys are kept.")] = 20_000,
+    qk_tokens: Annotated[int, typer.Option(help="Number of tokens whose queries and keys are stored.")] = 20_000,
     seed: Seed = 0,
     workers: Workers = 0,
     scheduler: Scheduler = None,
 ) -> None:
-    """Collect what every head does on every example. Run the same command again to go on after a stop."""
+    """Collect the attention of every head on every example. Run the same command again to continue after a stop."""
     from headatlas import data as reader
     from headatlas.stages import collect as stage
 

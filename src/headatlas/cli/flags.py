@@ -1,4 +1,4 @@
-"""Flags made from declared options: a command that takes `**flags` is given one flag for each option of its methods."""
+"""Flags made from declared options: a command with `**flags` gets one flag per option of its methods."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Flag:
 
     @property
     def help(self) -> str:
-        """What it means, for each method where that differs."""
+        """The help text, per method where it differs."""
         if self.shared:
             return self.option.help
         texts: dict[str, list[str]] = {}
@@ -42,14 +42,14 @@ class Flag:
 
     @property
     def default(self) -> str:
-        """The default in words, for each method where that differs; empty for None."""
+        """The default as text, per method where it differs; empty for None."""
         defaults = {method: option.default for method, option in self.takers.items() if option.default is not None}
         if len(set(defaults.values())) > 1 or (defaults and len(defaults) < len(self.takers)):
             return ", ".join(f"{method} {_number(default)}" for method, default in defaults.items())
         return _number(next(iter(defaults.values()))) if defaults else ""
 
     def parameter(self) -> inspect.Parameter:
-        """What Typer reads. The default is None: a flag that is not given leaves the default to the function."""
+        """The parameter for Typer. Its default is None: if the flag is not given, the function uses its own default."""
         kind = self.option.kind
         values: Any = kind if kind in (int, float) and not self.option.words else str
         info = typer.Option(
@@ -68,7 +68,7 @@ def _number(value: Any) -> str:
 
 
 def flags_of(methods: Methods) -> dict[str, Flag]:
-    """The flags of all methods by the name of the option; those of single methods come first."""
+    """The flags of all methods by option name; those of single methods come first."""
     takers: dict[str, dict[str, Option]] = {}
     for method, options in methods.items():
         for option in options:
@@ -97,7 +97,7 @@ def takes(methods: Methods) -> Callable[[Command], Command]:
 
 
 def given(flags: Mapping[str, Any], method: str, methods: Methods) -> dict[str, Any]:
-    """The options that were given on the command line, checked; one of another method is refused."""
+    """The options given on the command line, validated; raises an error for an option of another method."""
     if method not in methods:
         raise OptionError(f"--method {method}: choose {', '.join(methods)}")
     takers = flags_of(methods)

@@ -1,4 +1,4 @@
-"""The commands `info` and `table`: what an atlas holds."""
+"""The commands `info` and `table`: the contents of an atlas."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from headatlas.errors import OptionError
 
 @app.command(epilog="[bold]Example[/bold]\n\n    headatlas info sample.atlas --json")
 def info(
-    path: AtlasPath, as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False
+    path: AtlasPath, as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False
 ) -> None:
-    """What an atlas holds, and what it lacks."""
+    """Show what an atlas contains and what is missing."""
     atlas = open_atlas(path)
     if not as_json:
         typer.echo(str(atlas))
@@ -44,19 +44,19 @@ def table(
     path: AtlasPath,
     name: Annotated[str, typer.Argument(help="Name of the table; `headatlas info` lists them.")],
     of: Of = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Write all of it as CSV to stdout.")] = False,
-    as_parquet: Annotated[bool, typer.Option("--parquet", help="Write all of it as Parquet to stdout.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Write the whole table as CSV to stdout.")] = False,
+    as_parquet: Annotated[bool, typer.Option("--parquet", help="Write the whole table as Parquet to stdout.")] = False,
 ) -> None:
     """Print a table of an atlas, or write it for another program."""
     if as_csv and as_parquet:
         raise OptionError("--csv and --parquet: choose one")
     if as_parquet and sys.stdout.isatty():
-        raise OptionError("--parquet writes bytes: send them to a file with > FILE.parquet")
+        raise OptionError("--parquet writes binary data: redirect it with > FILE.parquet")
     atlas = open_atlas(path)
     if of is not None and name in schema.TABLES:
         stage = schema.TABLES[name].stage
         if stage == schema.COLLECT:
-            raise OptionError(f"--of {of}: there is but one table {name}. Leave --of out")
+            raise OptionError(f"--of {of}: there is only one table {name}. Omit --of")
         atlas.needed(stage, of)
     content = atlas.table(name, of)
     if as_parquet:
@@ -70,7 +70,7 @@ def table(
 
 
 def _write_csv(content: Any) -> None:
-    """CSV as everybody reads it; a list in a cell is written as JSON."""
+    """Write standard CSV; lists in cells are written as JSON."""
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -84,7 +84,7 @@ def _write_csv(content: Any) -> None:
 
 
 def print_table(content: Any, most: int = 40) -> None:
-    """The first rows, and as many columns as the terminal has room for; what is left out is said."""
+    """Print the first rows and the columns that fit the terminal, and report what is omitted."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -101,7 +101,7 @@ def print_table(content: Any, most: int = 40) -> None:
     hidden = [f"{content.num_rows - most:,} more rows"] * (content.num_rows > most)
     hidden += [f"{len(content.schema) - count} more columns"] * (count < len(content.schema))
     if hidden:
-        typer.echo(f"{' and '.join(hidden)}. All of it: --csv or --parquet", err=True)
+        typer.echo(f"{' and '.join(hidden)}. For the whole table: --csv or --parquet", err=True)
 
 
 def _grid(schema: Any, rows: list[dict[str, Any]], count: int) -> Any:

@@ -22,15 +22,15 @@ def plot(
     kind: Annotated[str, typer.Argument(help="heads, clusters, layers, projection or quality.")],
     output: Annotated[str, typer.Option("-o", "--output", help="A .png, .svg or .pdf file.")],
     of: Of = None,
-    by: Annotated[str | None, typer.Option(help="heads, projection: what the colour stands for.")] = None,
+    by: Annotated[str | None, typer.Option(help="heads, projection: what the color shows.")] = None,
     quantile: Annotated[bool, typer.Option("--quantile", help="projection: quantile-equidistant axes.")] = False,
-    dark: Annotated[bool, typer.Option("--dark", help="Light on dark.")] = False,
+    dark: Annotated[bool, typer.Option("--dark", help="Use the dark theme.")] = False,
 ) -> None:
     """Draw a figure of an atlas."""
     from headatlas import plot as drawing
 
     if kind not in drawing.FIGURES:
-        raise OptionError(f"there is no figure {kind!r}: choose {', '.join(drawing.FIGURES)}")
+        raise OptionError(f"no figure is named {kind!r}: choose {', '.join(drawing.FIGURES)}")
     options: dict[str, Any] = {"dark": dark} | ({} if of is None else {"of": of})
     if by is not None:
         if kind not in ("heads", "projection"):

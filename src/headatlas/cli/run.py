@@ -1,4 +1,4 @@
-"""The commands `run` and `demo`: every stage, one after the other."""
+"""The commands `run` and `demo`: all stages in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headatlas.cli.stages import CLUSTER, PROJECT, Encoder
 from headatlas.options import either
 
 Method = Annotated[list[str] | None, typer.Option(help=f"{either(tuple(CLUSTER))}; can be given more than once.")]
-Projection = Annotated[str, typer.Option(help=f"Positions in the plane by {either(tuple(PROJECT))}.")]
+Projection = Annotated[str, typer.Option(help=f"Projection: {either(tuple(PROJECT))}.")]
 
 
 @app.command(
@@ -54,11 +54,13 @@ def run(
 
 @app.command(epilog="[bold]Example[/bold]\n\n    headatlas demo")
 def demo(
-    output: Annotated[str, typer.Option("-o", "--output", help="Where the atlas goes.")] = "demo.atlas",
-    show: Annotated[bool, typer.Option("--serve/--no-serve", help="Show the page at the end, until Ctrl+C.")] = True,
-    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser on the page.")] = True,
+    output: Annotated[str, typer.Option("-o", "--output", help="Path of the atlas.")] = "demo.atlas",
+    show: Annotated[
+        bool, typer.Option("--serve/--no-serve", help="Show the page at the end; press Ctrl+C to stop.")
+    ] = True,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Run every stage on our own corpus with the packaged model, offline, and open the page."""
+    """Run every stage on the packaged corpus with the packaged model, offline, and open the page."""
     from headatlas import pipeline
     from headatlas.stages import correlate
 

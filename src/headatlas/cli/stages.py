@@ -42,7 +42,7 @@ def features(
     workers: Workers = 0,
     scheduler: Scheduler = None,
 ) -> None:
-    """Turn every map into a vector. Run the same command again to go on after a stop."""
+    """Turn every map into a vector. Run the same command again to continue after a stop."""
     from headatlas.stages import features as stage
 
     atlas = open_atlas(path)
@@ -54,9 +54,9 @@ def features(
 
 @encoder.command(epilog="[bold]Example[/bold]\n\n    headatlas encoder train bert.atlas gpt2.atlas -o mine.safetensors")
 def train(
-    atlases: Annotated[list[str], typer.Argument(metavar="ATLAS…", help="Atlases whose maps it learns from.")],
+    atlases: Annotated[list[str], typer.Argument(metavar="ATLAS…", help="Atlases to train on.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
-    steps: Annotated[int | None, typer.Option(help="Steps of training.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps.")] = None,
     seed: Seed = 0,
 ) -> None:
     """Train an encoder on the maps of some atlases, without labels (Barlow Twins)."""
@@ -67,7 +67,7 @@ def train(
     facts = training.train([open_atlas(path) for path in atlases], output, seed=seed, **options)
     typer.echo(f"{output}: {facts['parameters']:,} parameters, trained in {facts['seconds']:,} s")
     for model, score in facts["held_out"].items():
-        known = "too few texts to tell" if score is None else wording.interval(*score)
+        known = "too few texts" if score is None else wording.interval(*score)
         typer.echo(f"  head retrieval on held-out texts of {model}: {known}")
     typer.echo(f"\nNext: headatlas features {atlases[0]} --encoder {output}")
 
@@ -93,10 +93,10 @@ def cluster(
     ] = None,
     *,
     sweep: Annotated[bool, typer.Option("--sweep", help="Compare methods and numbers of clusters instead.")] = False,
-    output: Annotated[str | None, typer.Option("-o", "--output", help="With --sweep: where the curves go.")] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", help="With --sweep: file for the curves.")] = None,
     **flags: Any,
 ) -> None:
-    """Find groups of maps (or of heads) that look alike."""
+    """Find groups of similar maps (or heads)."""
     from headatlas.stages import cluster as stage
 
     atlas = open_atlas(path)
@@ -104,7 +104,7 @@ def cluster(
         _sweep(atlas, method, flags, output)
         return
     if output is not None:
-        raise OptionError("-o is for --sweep: a clustering is kept in the atlas itself")
+        raise OptionError("-o is for --sweep: a clustering is stored in the atlas")
     method = method or cluster_methods.DEFAULT
     options = given(flags, method, CLUSTER)
     stage.METHODS[method](atlas, **options)
@@ -145,7 +145,7 @@ def project(
     method: Annotated[str, typer.Option(help=either(tuple(PROJECT)) + ".")] = project_methods.DEFAULT,
     **flags: Any,
 ) -> None:
-    """Lay all maps out in the plane, and say how far each point can be trusted."""
+    """Project all maps to the plane, and estimate how far each point can be trusted."""
     from headatlas.stages import project as stage
 
     options = given(flags, method, PROJECT)
@@ -164,11 +164,13 @@ def project(
 def correlate(
     path: AtlasPath,
     of: Of = None,
-    column: Annotated[list[str] | None, typer.Option(help="Column of the dataset; all that fit if none.")] = None,
-    permutations: Annotated[int, typer.Option(help="Shuffles behind every p.")] = 999,
+    column: Annotated[
+        list[str] | None, typer.Option(help="Column of the dataset; by default all suitable ones.")
+    ] = None,
+    permutations: Annotated[int, typer.Option(help="Permutations per test.")] = 999,
     seed: Seed = 0,
 ) -> None:
-    """Say what each cluster is, and which layers, heads, examples and columns it belongs to."""
+    """Describe each cluster, and relate it to layers, heads, examples and columns."""
     from headatlas.stages import correlate as stage
 
     atlas = open_atlas(path)

@@ -1,4 +1,4 @@
-"""The commands `serve` and `export`: the page, live or as files."""
+"""The commands `serve` and `export`: the page, live or as static files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import typer
 
 from headatlas.cli.base import AtlasPath, app, open_atlas
 
-FullModel = Annotated[
-    str | None, typer.Option("--model", help="Model for full maps, if the one of the atlas is not found.")
-]
+FullModel = Annotated[str | None, typer.Option("--model", help="Model for full maps; by default that of the atlas.")]
 
 
 @app.command(
@@ -22,15 +20,15 @@ FullModel = Annotated[
 )
 def serve(
     path: AtlasPath,
-    port: Annotated[int, typer.Option(help="Port; the next free one if it is taken.")] = 8765,
+    port: Annotated[int, typer.Option(help="Port; if it is in use, the next free one.")] = 8765,
     host: Annotated[
-        str, typer.Option(help="Address to listen at; beyond this machine a token is needed.")
+        str, typer.Option(help="Address to listen on; other than this machine needs a token.")
     ] = "127.0.0.1",
-    token: Annotated[str | None, typer.Option(help="What readers need to know.")] = None,
-    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser on the page.")] = True,
+    token: Annotated[str | None, typer.Option(help="Secret that clients must send.")] = None,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
     model: FullModel = None,
 ) -> None:
-    """Show an atlas in the browser, until Ctrl-C."""
+    """Show an atlas in the browser; press Ctrl+C to stop."""
     from headatlas.web.server.serve import serve as run
 
     run(open_atlas(path), port=port, host=host, token=token, browser=browser, model=model)
@@ -45,13 +43,15 @@ def serve(
 )
 def export(
     path: AtlasPath,
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="New, empty, or an earlier export.")],
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A new or empty folder, or an earlier export.")],
     full: Annotated[int, typer.Option(help="Examples whose full maps are written.")] = 12,
-    examples: Annotated[int | None, typer.Option(help="Examples with pooled maps; as many as fit in 1 GB.")] = None,
+    examples: Annotated[
+        int | None, typer.Option(help="Examples with pooled maps; by default as many as fit in 1 GB.")
+    ] = None,
     tsne: Annotated[int, typer.Option(help="Examples whose t-SNE of all heads is written; up to a minute each.")] = 0,
     model: FullModel = None,
 ) -> None:
-    """Write the page as files that any web server can show."""
+    """Write the page as static files for any web server."""
     from headatlas.web.export import export as write
 
     done = write(open_atlas(path), folder, full=full, examples=examples, tsne=tsne, model=model)

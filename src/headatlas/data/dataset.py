@@ -1,4 +1,4 @@
-"""What the readers make: examples, and a dataset that reads them anew each time it is iterated."""
+"""Examples, and datasets, which read their examples from the source each time they are iterated."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ Items: TypeAlias = "Generator[Example | Skipped, None, None]"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One input of a model, with whatever else the dataset says about it.
+    """One input of a model, with the other columns of its row.
 
     >>> example = Example("q1", text="Who rang the bell?", pair="Morwenna rang the bell.", columns={"topic": "tides"})
     >>> example.pair
@@ -36,7 +36,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """An example that was left out, and why."""
+    """An example that was skipped, and why."""
 
     id: str
     reason: str
@@ -44,11 +44,11 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How texts longer than a model takes are cut: windows of `size` tokens that share `overlap` tokens.
+    """How texts longer than a model allows are cut: windows of `size` tokens that share `overlap` tokens.
 
     >>> Window(size=100, overlap=100)
     Traceback (most recent call last):
-    headatlas.errors.OptionError: A window of 100 tokens cannot overlap the next by 100. Take an overlap from 0 to 99.
+    headatlas.errors.OptionError: A window of 100 tokens cannot overlap the next by 100. Use an overlap from 0 to 99.
     """
 
     size: int = 384
@@ -56,11 +56,11 @@ class Window:
 
     def __post_init__(self) -> None:
         if self.size < 1:
-            raise OptionError(f"A window of {self.size} tokens holds nothing. Take a size of 1 or more.")
+            raise OptionError(f"A window of {self.size} tokens is empty. Use a size of 1 or more.")
         if not 0 <= self.overlap < self.size:
             raise OptionError(
                 f"A window of {self.size} tokens cannot overlap the next by {self.overlap}. "
-                f"Take an overlap from 0 to {self.size - 1}."
+                f"Use an overlap from 0 to {self.size - 1}."
             )
 
 
@@ -71,13 +71,13 @@ class Source(Protocol):
         """Read from the start."""
 
     def content(self) -> Iterator[bytes]:
-        """Every byte that can change what `read` gives, for the fingerprint."""
+        """Every byte that can change what `read` yields, for the fingerprint."""
 
 
 class Dataset:
-    """Examples that are read from their source each time, so memory does not grow with their number.
+    """Examples that are read from their source on each iteration, so memory does not grow with their number.
 
-    `skipped` tells what the last iteration left out.
+    `skipped` lists the examples that the last iteration skipped.
 
     >>> from headatlas.data import load
     >>> dataset = load(["one", "  ", "three"])
@@ -97,7 +97,7 @@ class Dataset:
         limit: int | None = None,
     ) -> None:
         if limit is not None and limit < 1:
-            raise OptionError(f"limit is {limit}, but at least 1 example is needed. Leave limit out to read them all.")
+            raise OptionError(f"limit is {limit}, but at least 1 example is needed. Omit limit to read all of them.")
         self.name = name
         self.modality: Modality = modality
         self.window = window
@@ -111,38 +111,38 @@ class Dataset:
 
     def __iter__(self) -> Iterator[Example]:
         self.skipped = skipped = []
-        given = 0
-        with closing(self._judged()) as items:
+        count = 0
+        with closing(self._checked()) as items:
             for item in items:
                 if isinstance(item, Skipped):
                     skipped.append(item)
                     continue
-                given += 1
+                count += 1
                 yield item
-                if given == self._limit:
+                if count == self._limit:
                     return
-        if not given:
-            raise DataError(f"{self.name} has no examples{_count(skipped)}. Check that it is the dataset you mean.")
+        if not count:
+            raise DataError(f"{self.name} has no examples{_count(skipped)}. Check that it is the right dataset.")
 
-    def _judged(self) -> Items:
+    def _checked(self) -> Items:
         with closing(self._source.read()) as items:
             for item in items:
                 reason = _fault(item) if isinstance(item, Example) else None
                 yield Skipped(item.id, reason) if reason else item
 
     def limited(self, limit: int) -> "Dataset":
-        """The same dataset, at most `limit` examples of it.
+        """The same dataset with at most `limit` examples.
 
         >>> from headatlas.data import load
         >>> len(list(load("sample").limited(3)))
         3
         """
-        least = limit if self._limit is None else min(limit, self._limit)
-        return Dataset(self.name, self._source, modality=self.modality, window=self.window, limit=least)
+        limit = limit if self._limit is None else min(limit, self._limit)
+        return Dataset(self.name, self._source, modality=self.modality, window=self.window, limit=limit)
 
     @cached_property
     def fingerprint(self) -> str:
-        """The SHA-256 of what is read: the bytes of the source, and the options that choose from them.
+        """The SHA-256 of the bytes of the source and the options that select from them.
 
         >>> from headatlas.data import load
         >>> load(["a", "b"]).fingerprint == load(["a", "b"]).fingerprint
@@ -157,7 +157,7 @@ class Dataset:
 
 
 def _fault(example: Example) -> str | None:
-    """Why a model cannot take this example, if it cannot."""
+    """Why a model cannot read this example, or None."""
     if example.image is not None:
         return None
     if not (example.text or "").strip():
@@ -167,13 +167,13 @@ def _fault(example: Example) -> str | None:
     try:
         f"{example.text}{example.pair}".encode()
     except UnicodeEncodeError:
-        # JSON can spell these as escapes; no tokenizer takes them.
+        # JSON can contain these as escapes; no tokenizer accepts them.
         return "half a surrogate pair in the text"
     return None
 
 
 def _count(skipped: list[Skipped]) -> str:
-    """How many were skipped, by reason, as the end of a sentence."""
+    """How many examples were skipped, by reason, as the end of a sentence."""
     if not skipped:
         return ""
     reasons = Counter(item.reason for item in skipped)

@@ -1,4 +1,4 @@
-"""Open a file, local or at any fsspec URL, compressed or not, and say clearly what is wrong with it."""
+"""Open files, local or at any fsspec URL, compressed or not, with clear errors."""
 
 import io
 import json
@@ -14,39 +14,39 @@ __all__ = ["check_utf8", "load_json", "open_bytes", "open_text", "parse_json", "
 
 
 def require(path: str) -> None:
-    """Raise unless there is a file at `path`, so that a typing error shows before a model is loaded."""
+    """Raise an error if the file is missing, so that a typo shows before a model is loaded."""
     import fsspec
 
     try:
         system, inside = fsspec.core.url_to_fs(path)
-        found = system.isfile(inside)
-        # Asked last: over HTTP this fetches the whole page.
-        folder = not found and system.isdir(inside)
+        is_file = system.isfile(inside)
+        # Checked last: over HTTP this fetches the whole page.
+        is_folder = not is_file and system.isdir(inside)
     except (ImportError, ValueError, OSError) as error:
-        raise DataError(f"{path} cannot be reached: {error}. Check the address, or copy the file here.") from error
-    if folder:
+        raise DataError(f"{path} cannot be reached: {error}. Check the address, or download the file.") from error
+    if is_folder:
         raise DataError(f"{path} is a folder. Name a file in it, or write images:{path} or hf:{path}.")
-    if not found:
-        raise DataError(f"{path} is not there. Check the path.")
+    if not is_file:
+        raise DataError(f"{path} is missing. Check the path.")
 
 
 @contextmanager
 def open_bytes(path: str, *, compression: str | None = "infer") -> Iterator[BinaryIO]:
-    """The bytes of a file, decompressed where its name ends in .gz and the like."""
+    """Open the bytes of a file, decompressed if its name ends in .gz or similar."""
     import fsspec
 
     try:
         with fsspec.open(path, "rb", compression=compression) as stream:
             yield stream
     except FileNotFoundError as error:
-        raise DataError(f"{path} is not there. Check the path.") from error
+        raise DataError(f"{path} is missing. Check the path.") from error
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise DataError(f"{path} cannot be read: {error}. Check that it is whole and yours to read.") from error
+        raise DataError(f"{path} cannot be read: {error}. Check that it is complete and readable.") from error
 
 
 @contextmanager
 def open_text(path: str, *, newline: str | None = None) -> Iterator[TextIO]:
-    """The text of a UTF-8 file, without a byte order mark."""
+    """Open the text of a UTF-8 file, without a byte order mark."""
     with open_bytes(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", newline=newline) as text:
         try:
             yield text
@@ -56,7 +56,7 @@ def open_text(path: str, *, newline: str | None = None) -> Iterator[TextIO]:
 
 
 def check_utf8(path: str) -> None:
-    """Raise, naming the line and the byte, if the file is not UTF-8."""
+    """Raise an error that names the line and byte if the file is not UTF-8."""
     with open_bytes(path) as stream:
         for number, line in enumerate(stream, 1):
             try:
@@ -81,9 +81,9 @@ def parse_json(text: str, path: str, line: int = 1) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         where = f"line {line + error.lineno - 1}, column {error.colno}"
-        raise DataError(f"{path} is not valid JSON ({where}: {error.msg}). Mend that line.") from error
+        raise DataError(f"{path} is not valid JSON ({where}: {error.msg}). Fix that line.") from error
     except RecursionError as error:
-        raise DataError(f"{path} holds JSON that is nested too deep, at line {line}. Flatten it.") from error
+        raise DataError(f"{path} contains JSON that is nested too deeply, at line {line}. Flatten it.") from error
 
 
 def load_json(path: str) -> Any:

@@ -1,4 +1,4 @@
-"""Texts or examples that are already in memory."""
+"""Texts or examples in memory."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ __all__ = ["Memory"]
 
 
 class Memory:
-    """A source of examples that are kept, since what gave them may give them only once."""
+    """A source that stores its examples, since an iterable may be consumed only once."""
 
     def __init__(self, items: Iterable[str] | Iterable[Example]) -> None:
         self.examples = tuple(_example(number, item) for number, item in enumerate(items))
@@ -23,7 +23,7 @@ class Memory:
         self.modality: Modality = kinds.pop() if kinds else "text"
 
     def read(self) -> Items:
-        """Give the examples again."""
+        """Yield the examples."""
         for example in self.examples:
             reason = image_fault(Path(example.image)) if example.image is not None else None
             yield Skipped(example.id, reason) if reason else example
@@ -43,5 +43,5 @@ def _example(number: int, item: object) -> Example:
     if isinstance(item, str):
         return Example(str(number), text=item)
     raise DataError(
-        f"Item {number} is {type(item).__name__}, not text. Give strings or headatlas.data.Example objects."
+        f"Item {number} is {type(item).__name__}, not text. Pass strings or headatlas.data.Example objects."
     )

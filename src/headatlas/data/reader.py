@@ -1,4 +1,4 @@
-"""What a reader is: the form of the names it reads, the function that reads, and what its examples are."""
+"""The declaration of a reader: the form of the names it reads, the function that reads, and what its examples are."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
@@ -35,7 +35,7 @@ class Reader:
 
     @property
     def form(self) -> str:
-        """How a dataset of this form is asked for."""
+        """How to write the name of a dataset of this form."""
         if self.name.startswith("."):
             return f"{self.path}{self.name}"
         return f"{self.name}{self.path}" if self.name.endswith(":") else self.name

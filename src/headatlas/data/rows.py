@@ -1,4 +1,4 @@
-"""From rows with named columns to examples: which column is the text, which the pair, which the id."""
+"""Turn rows with named columns into examples: choose the columns of text, pair and id."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ TEXT_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """The columns that become text, pair and id; all others travel along."""
+    """The columns that become text, pair and id; all others are kept as columns."""
 
     text: str
     pair: str | None = None
     id: str | None = None
 
     def examples(self, rows: Iterable[Mapping[str, object]], path: str) -> Iterator[Example | Skipped]:
-        """An example for each row, or why there is none.
+        """One example per row, or the reason why it is skipped.
 
         >>> list(Picked("text").examples([{"text": "Hello", "label": 1}], "x.jsonl"))
         [Example(id='0', text='Hello', pair=None, words=None, image=None, columns={'label': 1})]
@@ -49,7 +49,7 @@ class Picked:
             yield Example(
                 name,
                 text=_text(row[self.text], self.text, name, path),
-                # "" rather than None: a row without its pair is faulty, not an example without one.
+                # "" rather than None: a row with an empty pair is faulty, not an example without a pair.
                 pair=(_text(row[self.pair], self.pair, name, path) or "") if self.pair else None,
                 columns={column: value for column, value in row.items() if column not in taken},
             )
@@ -57,26 +57,24 @@ class Picked:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns a person asked for."""
+    """The columns chosen by the user."""
 
     text: str | None = None
     pair: str | None = None
 
     def __post_init__(self) -> None:
         if self.text is not None and self.text == self.pair:
-            raise OptionError(
-                f"text_column and pair_column are both {self.text!r}. Choose two columns, or leave one out."
-            )
+            raise OptionError(f"text_column and pair_column are both {self.text!r}. Choose two columns, or omit one.")
 
     def pick(self, names: Sequence[str], path: str, default: str | None = None) -> Picked:
-        """Find them among the columns there are; without a wish, the text is `default` or the first known name.
+        """Find them among the existing columns; by default the text is `default` or the first known name.
 
         >>> Columns(pair="context").pick(["ID", "question", "context"], "x.csv")
         Picked(text='question', pair='context', id='ID')
         """
-        for wish in (self.text, self.pair):
-            if wish is not None and wish not in names:
-                raise DataError(f"{path} has no column {wish!r}. Its columns: {_listed(names)}. Choose one of them.")
+        for column in (self.text, self.pair):
+            if column is not None and column not in names:
+                raise DataError(f"{path} has no column {column!r}. Its columns: {_listed(names)}. Choose one of them.")
         free = [name for name in names if name != self.pair]
         text = self.text or default or named(free, TEXT_NAMES)
         if text is None:
@@ -88,20 +86,20 @@ class Columns:
 
 
 def named(names: Sequence[str], known: Sequence[str]) -> str | None:
-    """The first of the known names that is among the names there are, in upper or lower case.
+    """The first known name among these names, ignoring case.
 
     >>> named(["ID", "Text"], TEXT_NAMES)
     'Text'
     """
-    there = {name.lower(): name for name in reversed(names)}
-    return next((there[name] for name in known if name in there), None)
+    by_lower_case = {name.lower(): name for name in reversed(names)}
+    return next((by_lower_case[name] for name in known if name in by_lower_case), None)
 
 
 def _text(value: object, column: str, row: str, path: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise DataError(
-        f"{path}, example {row}: column {column!r} holds {type(value).__name__}, not text. Choose another column."
+        f"{path}, example {row}: column {column!r} contains {type(value).__name__}, not text. Choose another column."
     )
 
 

@@ -1,4 +1,4 @@
-"""The names a dataset can be asked for by, and the reader behind each."""
+"""Load a dataset by name: find the reader of the name, or use texts in memory."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ class Stored:
             yield from self.reader.plain(self.path)
 
     def content(self) -> Iterator[bytes]:
-        """What was asked for, then the bytes of the source."""
+        """The form and columns, then the bytes of the source."""
         yield json.dumps([self.reader.form, self.columns.text, self.columns.pair]).encode()
         yield from self.reader.content(self.path)
 
@@ -45,7 +45,7 @@ def load(
     pair_column: str | None = None,
     limit: int | None = None,
 ) -> Dataset:
-    """Open a dataset by name, or take texts that are in memory.
+    """Load a dataset by name, or from texts in memory.
 
     >>> load("sample", limit=2)
     <Dataset sample: text, limit=2>
@@ -53,15 +53,15 @@ def load(
     'memory'
     >>> load("corpus.docx")
     Traceback (most recent call last):
-    headatlas.errors.DataError: 'corpus.docx' is no dataset of a known form. Write one of: sample, sample:questions, \
-FILE...; of a file, .gz at the end is fine.
+    headatlas.errors.DataError: 'corpus.docx' is not a dataset in a known form. Use one of: sample, sample:questions, \
+FILE...; files may be compressed (.gz).
 
     Parameters
     ----------
     spec : str, or iterable of str or Example
-        A name in one of the forms that docs/data.md lists, or the texts or examples themselves.
+        A name in one of the forms listed in docs/data.md, or the texts or examples themselves.
     text_column, pair_column : str, optional
-        Columns of a table that hold the text and the second text of a pair.
+        Columns of a table that contain the text and the second text of a pair.
     limit : int, optional
         Read only the first examples.
 
@@ -74,11 +74,11 @@ FILE...; of a file, .gz at the end is fine.
     if isinstance(spec, str):
         return _stored(spec, columns, limit)
     if columns != Columns():
-        raise OptionError("text_column and pair_column are for files; give Example objects with text and pair instead.")
+        raise OptionError("text_column and pair_column are for files; pass Example objects with text and pair instead.")
     if isinstance(spec, Dataset):
         return spec if limit is None else spec.limited(limit)
     if not isinstance(spec, Iterable):
-        raise DataError(f"A dataset is asked for by text or given as a list of texts, not by {type(spec).__name__}.")
+        raise DataError(f"A dataset is a name or a list of texts, not {type(spec).__name__}.")
     memory = Memory(spec)
     return Dataset("memory", memory, modality=memory.modality, limit=limit)
 
@@ -86,16 +86,16 @@ FILE...; of a file, .gz at the end is fine.
 def _stored(spec: str, columns: Columns, limit: int | None) -> Dataset:
     reader, path = _resolve(spec)
     if columns != Columns() and not reader.table:
-        raise OptionError(f"{reader.form} has fixed columns. Leave out text_column and pair_column.")
+        raise OptionError(f"{reader.form} has fixed columns. Omit text_column and pair_column.")
     reader.check(path)
     source = Stored(reader, path, columns)
     return Dataset(spec, source, modality=reader.modality, window=reader.window, limit=limit)
 
 
 def _resolve(spec: str) -> tuple[Reader, str]:
-    """The reader a name asks for, and the path it is to read."""
+    """The reader of a name, and the path to read."""
     prefix, _, path = spec.partition(":")
-    # "memory://x.txt" is an address, not a prefix of ours.
+    # "memory://x.txt" is an address, not a prefix.
     prefixed = READERS.get(f"{prefix}:") if path and not path.startswith("//") else None
     if prefixed:
         return prefixed, path
@@ -105,6 +105,4 @@ def _resolve(spec: str) -> tuple[Reader, str]:
     suffix = (PurePosixPath(name.stem) if name.suffix.lower() in COMPRESSED else name).suffix.lower()
     if suffix in READERS:
         return READERS[suffix], spec
-    raise DataError(
-        f"{spec!r} is no dataset of a known form. Write one of: {forms()}; of a file, .gz at the end is fine."
-    )
+    raise DataError(f"{spec!r} is not a dataset in a known form. Use one of: {forms()}; files may be compressed (.gz).")

@@ -1,4 +1,4 @@
-"""Load any Hugging Face transformer and see its attention."""
+"""Load any Hugging Face transformer and read its attention."""
 
 from headatlas.models.encode import Encoded, Tokens
 from headatlas.models.full_maps import Attention, Vectors, attention, vectors

@@ -19,14 +19,14 @@ from headatlas.models.model import Kind, Model
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Inputs of a forward pass and, for each example, how many of its tokens are its own."""
+    """Inputs of a forward pass, and the number of tokens of each example without padding."""
 
     inputs: dict[str, Tensor]
     lengths: list[int]
     target_lengths: list[int]
 
     def extent(self, number: int, kind: Kind) -> tuple[int, int]:
-        """Own queries and keys of example `number` in a layer of this kind."""
+        """Number of queries and keys of example `number`, without padding, in a layer of this kind."""
         queries = self.lengths if kind == "encoder" or not self.target_lengths else self.target_lengths
         keys = self.target_lengths if kind == "decoder" and self.target_lengths else self.lengths
         return queries[number], keys[number]
@@ -45,7 +45,7 @@ def text_batch(model: Model, examples: Sequence[Encoded]) -> Batch:
 
 
 def image_batch(model: Model, paths: Sequence[str]) -> Batch:
-    """Pixels of image files, through the model's own processor."""
+    """Pixels of image files, prepared by the model's image processor."""
     grid = model.grid
     assert grid is not None  # set for every model that reads images
     pixels = torch.stack([_pixels(model, path) for path in paths])
@@ -53,15 +53,15 @@ def image_batch(model: Model, paths: Sequence[str]) -> Batch:
 
 
 def pad_token(config: Any, tokenizer: Any = None) -> int:
-    """What padding is made of: the network's own token, which some count positions by; else the tokenizer's, or 0."""
+    """The padding token: that of the network, which some use to count positions; else that of the tokenizer, or 0."""
     text = config.get_text_config()
-    candidates = (getattr(where, "pad_token_id", None) for where in (text, tokenizer))
+    candidates = (getattr(source, "pad_token_id", None) for source in (text, tokenizer))
     size = getattr(text, "vocab_size", 1)
     return next((int(token) for token in candidates if token is not None and 0 <= token < size), 0)
 
 
 def _takes_types(network: torch.nn.Module) -> bool:
-    """Some networks come with the tokenizer of another family, which numbers segments they know nothing of."""
+    """Whether the network takes segments; some come with the tokenizer of a family that does, but do not."""
     return "token_type_ids" in inspect.signature(network.forward).parameters
 
 
@@ -85,6 +85,6 @@ def _pixels(model: Model, path: str) -> Tensor:
         with Image.open(path) as image:
             rgb = image.convert("RGB")
     except (OSError, UnidentifiedImageError) as error:
-        raise DataError(f"{path} was readable when the atlas was begun and is not now: {error}") from error
+        raise DataError(f"{path} was readable when the collection started but is not now: {error}") from error
     pixels: Tensor = model.processor(images=rgb, return_tensors="pt")["pixel_values"][0]
     return pixels

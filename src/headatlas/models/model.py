@@ -1,4 +1,4 @@
-"""What is known of a model: its layers, the axes of its heads, and how its attention is read."""
+"""A loaded model: its layers, the axes of its heads, and how its attention is read."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Route = Literal["registry", "outputs"]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer of attention, as a trial forward pass showed it.
+    """One attention layer, as observed in a trial forward pass.
 
     `heads` query heads share `key_heads` key heads; every head is `width` wide. `standard` means that the layer was
-    proven to compute softmax(scaling · q kᵀ + mask), so that maps may be reduced without asking the model's own code.
+    proven to compute softmax(scaling · q kᵀ + mask), so that its maps can be computed without the model's code.
     A layer with `sink` gives part of each row to no token at all.
     """
 
@@ -41,7 +41,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How the tokens of an image lie: names of the special tokens in front, then rows × columns of patches."""
+    """The tokens of an image: names of the special tokens first, then rows × columns of patches."""
 
     special: tuple[str, ...]
     rows: int
@@ -50,7 +50,7 @@ class Grid:
 
 @dataclass(eq=False)
 class Model:
-    """A loaded model with everything the stages need to know of it. Made by `models.load`."""
+    """A loaded model with everything the stages need. Returned by `models.load`."""
 
     name: str
     network: torch.nn.Module
@@ -63,7 +63,7 @@ class Model:
     tokenizer: Any = None
     processor: Any = None
     grid: Grid | None = None
-    source: str | None = None  # what other processes load again; None for a network that lives in this one only
+    source: str | None = None  # what other processes load; None for a network that exists only in this process
     revision: str | None = None
     padding: bool = True  # whether examples of different lengths may share a batch
     notes: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class Model:
 
     @cached_property
     def hash(self) -> str:
-        """Digest of every weight and of the layers they make: other heads of the same weights are another model."""
+        """Digest of the weights, layers and settings: the same weights split into other heads are another model."""
         import torch
 
         shapes = [(layer.kind, layer.heads, layer.key_heads, layer.width) for layer in self.layers]
@@ -108,11 +108,11 @@ class Model:
         return digest.hexdigest()
 
     def facts(self) -> dict[str, Any]:
-        """Everything an atlas keeps of the model, as plain JSON."""
+        """Everything an atlas stores about the model, as plain JSON."""
         return {
             "name": self.name,
             "revision": self.revision,
-            "source": "packaged" if self.name == packaged.NAME else self.source,  # where it was found
+            "source": "packaged" if self.name == packaged.NAME else self.source,
             "hash": self.hash,
             "family": self.family,
             "modality": self.modality,
@@ -134,7 +134,7 @@ class Model:
 
 
 def settings(config: Any) -> str:
-    """What a configuration says of the computation, such as the base of rotary embeddings; not where it came from."""
-    where = {"_name_or_path", "architectures", "dtype", "torch_dtype", "transformers_version", "_attn_implementation"}
-    plain = {name: value for name, value in config.to_dict().items() if name not in where}
+    """The settings of a configuration that affect the computation, such as the base of rotary embeddings."""
+    ignored = {"_name_or_path", "architectures", "dtype", "torch_dtype", "transformers_version", "_attn_implementation"}
+    plain = {name: value for name, value in config.to_dict().items() if name not in ignored}
     return json.dumps(plain, sort_keys=True, default=str)

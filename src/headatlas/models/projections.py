@@ -1,4 +1,4 @@
-"""Queries, keys and values of families outside the registry, read where their projections leave them."""
+"""Queries, keys and values of families outside the registry, read from the outputs of their projections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FUSED = {"bloom": "query_key_value"}  # one projection, laid out as (head, 3, fe
 
 
 class Projections:
-    """Forward hooks on the projections of each layer; silent unless a watcher reads in the same thread."""
+    """Forward hooks on the projections of each layer; inactive unless a watcher reads in the same thread."""
 
     def __init__(self, layers: tuple[Layer, ...], modules: list[tuple[nn.Module, ...]]) -> None:
         self._reading = threading.local()
@@ -50,7 +50,7 @@ class Projections:
                 watcher.vectors(layer, query, key, value)
                 return
             parts = self._reading.parts.setdefault(layer.index, {})
-            # a projection may be used again, for position embeddings: the first use is the tokens'
+            # a projection may be used again for position embeddings: its first use is for the tokens
             parts.setdefault(part, output.view(*output.shape[:-1], layer.heads, -1).transpose(1, 2))
             if part == 2 and len(parts) == 3:
                 watcher.vectors(layer, *(parts[i] for i in range(3)))
@@ -59,17 +59,17 @@ class Projections:
 
 
 def find(network: Any, layers: tuple[Layer, ...]) -> Projections | None:
-    """The projections of every layer, or None if they cannot be told apart with certainty."""
+    """The projections of every layer, or None if they cannot be identified with certainty."""
     if any(layer.kind == "cross" for layer in layers):
-        return None  # modules take turns, self and cross; layers do not
+        return None  # modules alternate between self and cross attention; layers do not
     fused = FUSED.get(network.config.model_type)
-    found: list[tuple[nn.Module, ...]] = []
+    projections: list[tuple[nn.Module, ...]] = []
     for _, module in network.named_modules():
         children = {name: child for name, child in module.named_children() if isinstance(child, torch.nn.Linear)}
         if fused and fused in children:
-            found.append((children[fused],))
+            projections.append((children[fused],))
             continue
         parts = [next((children[name] for name in names if name in children), None) for names in PARTS]
         if all(part is not None for part in parts):
-            found.append(tuple(part for part in parts if part is not None))
-    return Projections(layers, found) if len(found) == len(layers) else None
+            projections.append(tuple(part for part in parts if part is not None))
+    return Projections(layers, projections) if len(projections) == len(layers) else None

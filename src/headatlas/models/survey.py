@@ -1,4 +1,4 @@
-"""Find the layers of a model by a trial forward pass, rather than by tables of family names."""
+"""Find the layers of a model by a trial forward pass, not by tables of family names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headatlas.models.batch import pad_token
 from headatlas.models.capture import Attended, Call
 from headatlas.models.model import Kind, Layer, Modality, Route
 
-SOURCE, TARGET = 6, 4  # lengths in the trial; unequal, so that they tell encoder, decoder and cross attention apart
+SOURCE, TARGET = 6, 4  # lengths in the trial; unequal, to distinguish encoder, decoder and cross attention
 HARMLESS = {"position_ids", "cache_position"}
 
 
@@ -35,7 +35,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What the trial found."""
+    """The results of the trial."""
 
     route: Route
     layers: tuple[Layer, ...]
@@ -46,13 +46,15 @@ class Survey:
 
 
 def survey(network: Any, modality: Modality, image_size: tuple[int, int] | None = None) -> Survey:
-    """Run the network once and describe every layer of attention in it."""
-    config, way = network.config, getattr(network, "attention_type", None)
+    """Run the network once and describe each of its attention layers."""
+    config, attention_type = network.config, getattr(network, "attention_type", None)
     with _explained(config.model_type, modality):
         inputs = trial_inputs(config, modality, image_size)
         route, seen = _look(network, inputs)
     if not seen:
-        raise ModelError(f"{config.model_type} has no attention to read: no layer of it computes a softmax over tokens")
+        raise ModelError(
+            f"{config.model_type} has no attention to read: none of its layers computes a softmax over tokens"
+        )
     lengths = (SOURCE, TARGET) if modality == "text" else (seen[0].weights.shape[-1],) * 2
     layers, unread = _layers(config, seen, lengths)
     if not layers:
@@ -62,7 +64,7 @@ def survey(network: Any, modality: Modality, image_size: tuple[int, int] | None 
     notes = [_unread_note(unread)] if unread else []
     notes += _silent_layers(config.get_text_config() if modality == "text" else config, seen)
     notes += _sinks([layer for _, layer in layers])
-    notes += _changes(padding, way, getattr(network, "attention_type", None))
+    notes += _changes(padding, attention_type, getattr(network, "attention_type", None))
     return Survey(
         route,
         tuple(replace(layer, index=index) for index, (_, layer) in enumerate(layers)),
@@ -75,7 +77,7 @@ def survey(network: Any, modality: Modality, image_size: tuple[int, int] | None 
 
 @contextmanager
 def _explained(family: str, modality: Modality) -> Iterator[None]:
-    """A network that wants more than a text or an image may fail in any way at all."""
+    """Turn any error into a ModelError: a network that needs more than a text or an image can fail in many ways."""
     try:
         yield
     except ModelError:
@@ -87,26 +89,26 @@ def _explained(family: str, modality: Modality) -> Iterator[None]:
 
 
 def _layers(config: Any, seen: list[Seen], lengths: tuple[int, int]) -> tuple[list[tuple[int, Layer]], list[Seen]]:
-    """The layers with the numbers of their calls, encoder before decoder before cross; and what is no layer."""
+    """The layers with the numbers of their calls, encoder before decoder before cross; and other calls."""
     layers, unread = [], []
-    for number, one in enumerate(seen):
+    for number, call in enumerate(seen):
         before = seen[number - 1] if number else None
-        if before and before.module == one.module and torch.equal(before.weights, one.weights):
-            continue  # one map, used for two halves of the values
-        kind = _kind(one.weights, lengths, bool(getattr(config, "is_encoder_decoder", False)))
+        if before and before.module == call.module and torch.equal(before.weights, call.weights):
+            continue  # the same map, used for two halves of the values
+        kind = _kind(call.weights, lengths, bool(getattr(config, "is_encoder_decoder", False)))
         if kind is None:
-            unread.append(one)
-        elif bool((one.weights < 0).any() or (one.weights.sum(-1) > 1.001).any()):
-            raise ModelError(f"{config.model_type} gives scores in place of attention ({one.module} of its outputs)")
+            unread.append(call)
+        elif bool((call.weights < 0).any() or (call.weights.sum(-1) > 1.001).any()):
+            raise ModelError(f"{config.model_type} returns scores instead of attention ({call.module} of its outputs)")
         else:
-            layers.append((number, _layer(one, kind)))
+            layers.append((number, _layer(call, kind)))
     order = {"encoder": 0, "decoder": 1, "cross": 2}
     layers.sort(key=lambda pair: (order[pair[1].kind], pair[0]))
     return layers, unread
 
 
 def trial_inputs(config: Any, modality: Modality, image_size: tuple[int, int] | None) -> dict[str, Tensor]:
-    """The smallest input that shows everything: one example, six tokens (and four target tokens) or one image."""
+    """The smallest input that reveals all layers: one example, six tokens (and four target tokens) or one image."""
     if modality == "image":
         channels = getattr(config, "num_channels", 3)
         noise = torch.rand((1, channels, *(image_size or (224, 224))), generator=torch.Generator().manual_seed(0))
@@ -127,7 +129,7 @@ def _look(network: Any, inputs: dict[str, Tensor]) -> tuple[Route, list[Seen]]:
         output, weights = call.eager()
         name = names.get(id(call.module), f"call {number}")
         if weights is None:
-            raise ModelError(f"{name} gives no attention weights")
+            raise ModelError(f"{name} returns no attention weights")
         key_heads, width = call.key.shape[1], call.query.shape[-1]
         seen.append(Seen(name, weights, key_heads, width, call.scaling, is_standard(call)))
         return output, weights
@@ -143,44 +145,47 @@ def _look(network: Any, inputs: dict[str, Tensor]) -> tuple[Route, list[Seen]]:
 
 
 def _same_when_padded(network: Any, inputs: dict[str, Tensor], maps: dict[int, Tensor]) -> bool:
-    """Whether the maps of the trial stay as they are when it is padded beside a longer text."""
+    """Whether the maps of the trial stay the same when it is padded in a batch with a longer text."""
     pad = pad_token(network.config)
     padded = {}
-    for name, one in inputs.items():
-        shorter = torch.cat([one, torch.full((1, 2), 0 if "mask" in name else pad)], 1)
-        padded[name] = torch.cat([shorter, torch.cat([one, one[:, :2]], 1)])  # (example, token)
+    for name, values in inputs.items():
+        shorter = torch.cat([values, torch.full((1, 2), 0 if "mask" in name else pad)], 1)
+        padded[name] = torch.cat([shorter, torch.cat([values, values[:, :2]], 1)])  # (example, token)
     _, seen = _look(network, padded)
-    own = {number: seen[number].weights[:1, :, : one.shape[-2], : one.shape[-1]] for number, one in maps.items()}
-    return all(own[n].shape == one.shape and torch.allclose(own[n], one, atol=1e-4) for n, one in maps.items())
+    shortened = {n: seen[n].weights[:1, :, : weights.shape[-2], : weights.shape[-1]] for n, weights in maps.items()}
+    return all(
+        shortened[n].shape == weights.shape and torch.allclose(shortened[n], weights, atol=1e-4)
+        for n, weights in maps.items()
+    )
 
 
 def is_standard(call: Call) -> bool:
-    """Whether the family's own attention is softmax(scaling · q kᵀ + mask), on scores large enough to show a cap."""
+    """Whether the family computes softmax(scaling · q kᵀ + mask), tested on scores large enough to reveal a cap."""
     if any(isinstance(extra, Tensor) for name, extra in call.extras.items() if name not in HARMLESS):
         return False
     if call.query.shape[1] % call.key.shape[1] or call.query.shape[-1] != call.key.shape[-1]:
         return False
     scaling = call.query.shape[-1] ** -0.5 if call.scaling is None else call.scaling
-    dice = torch.Generator().manual_seed(0)
+    rng = torch.Generator().manual_seed(0)
     spread = 20 / (call.query.shape[-1] ** 0.5 * abs(scaling))
-    query = torch.randn(call.query.shape, generator=dice) * spread
-    key, value = (torch.randn(part.shape, generator=dice) for part in (call.key, call.value))
-    own_output, own = replace(call, query=query, key=key, value=value).eager()
+    query = torch.randn(call.query.shape, generator=rng) * spread
+    key, value = (torch.randn(part.shape, generator=rng) for part in (call.key, call.value))
+    eager_output, eager_weights = replace(call, query=query, key=key, value=value).eager()
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
     scores = query @ key.transpose(-1, -2) * scaling
     weights = (scores if call.mask is None else scores + call.mask).softmax(-1)
     output = (weights @ value).transpose(1, 2)
     return (
-        own is not None
-        and own_output.shape == output.shape
-        and torch.allclose(own, weights, atol=1e-5)
-        and torch.allclose(own_output, output, atol=1e-4)
+        eager_weights is not None
+        and eager_output.shape == output.shape
+        and torch.allclose(eager_weights, weights, atol=1e-5)
+        and torch.allclose(eager_output, output, atol=1e-4)
     )
 
 
 def _kind(weights: Tensor, lengths: tuple[int, int], encoder_decoder: bool) -> Kind | None:
-    """Encoder, decoder or cross attention by the lengths of the map; None if it is no map of the whole input."""
+    """Encoder, decoder or cross attention by the lengths of the map; None if it does not cover the whole input."""
     if weights.ndim != 4 or weights.shape[0] != 1:
         return None
     source, target = lengths
@@ -201,51 +206,51 @@ def _causal(weights: Tensor) -> bool:
     return weights.shape[-1] > 1 and not bool(weights.triu(1).any())
 
 
-def _layer(one: Seen, kind: Kind) -> Layer:
-    heads = one.weights.shape[1]
-    causal = kind != "cross" and _causal(one.weights)
-    sink = bool((one.weights.sum(-1) < 0.999).any())
+def _layer(call: Seen, kind: Kind) -> Layer:
+    heads = call.weights.shape[1]
+    causal = kind != "cross" and _causal(call.weights)
+    sink = bool((call.weights.sum(-1) < 0.999).any())
     return Layer(
-        0, kind, heads, one.key_heads, one.width, causal, one.module, one.scaling, one.standard and not sink, sink
+        0, kind, heads, call.key_heads, call.width, causal, call.module, call.scaling, call.standard and not sink, sink
     )
 
 
 def _unread_note(unread: list[Seen]) -> str:
-    names = ", ".join(one.module for one in unread[:4]) + (" …" if len(unread) > 4 else "")
+    names = ", ".join(call.module for call in unread[:4]) + (" …" if len(unread) > 4 else "")
     shape = " × ".join(str(size) for size in unread[0].weights.shape[-2:])
     return (
-        f"{len(unread)} layers attend within windows or blocks, so that no map covers a whole example "
-        f"({names}: {shape}); they are left out"
+        f"{len(unread)} layers attend within windows or blocks, so no map covers a whole example "
+        f"({names}: {shape}); they are omitted"
     )
 
 
 def _silent_layers(config: Any, seen: list[Seen]) -> list[str]:
-    """Layers that never attended, such as linear-attention or state-space layers between attention layers."""
+    """Notes about layers without attention, such as linear-attention or state-space layers between attention layers."""
     count = getattr(config, "num_hidden_layers", None)
-    numbers = [re.search(r"\.(\d+)\.", f".{one.module}.") for one in seen]
-    heard = {int(match.group(1)) for match in numbers if match}
-    if not isinstance(count, int) or not heard or len(seen) >= count:
+    numbers = [re.search(r"\.(\d+)\.", f".{call.module}.") for call in seen]
+    attending = {int(match.group(1)) for match in numbers if match}
+    if not isinstance(count, int) or not attending or len(seen) >= count:
         return []
-    silent = [number for number in range(count) if number not in heard]
+    silent = [number for number in range(count) if number not in attending]
     types = getattr(config, "layer_types", None) or []
     kinds = sorted({types[number] for number in silent if number < len(types)})
     what = f" ({', '.join(kinds)})" if kinds else ""
     listed = ", ".join(map(str, silent[:12])) + (" …" if len(silent) > 12 else "")
-    return [f"{len(silent)} of {count} layers have no softmax attention{what} and are left out: {listed}"] * bool(
-        silent
-    )
+    return [f"{len(silent)} of {count} layers have no softmax attention{what} and are omitted: {listed}"] * bool(silent)
 
 
 def _sinks(layers: list[Layer]) -> list[str]:
     count = sum(layer.sink for layer in layers)
-    what = "give part of their attention to a sink that is no token; maps are scaled to what reaches tokens"
+    what = "give part of their attention to a sink that is not a token; maps are rescaled to the tokens"
     return [f"{count} layers {what}"] if count else []
 
 
 def _changes(padding: bool, before: str | None, after: str | None) -> list[str]:
     notes = []
     if not padding:
-        notes.append("padding changes its maps: only examples of one length give exact maps in one batch")
+        notes.append("padding changes its maps: a batch holds only examples of the same length")
     if before != after:
-        notes.append(f"it reads short texts with {after} attention and long ones with {before}; here all with {after}")
+        notes.append(
+            f"it uses {after} attention for short texts and {before} for long ones; headatlas uses {after} for all"
+        )
     return notes

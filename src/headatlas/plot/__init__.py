@@ -1,4 +1,4 @@
-"""Figures of an atlas for notebooks, papers and the command line; each answers a question in its title."""
+"""Figures of an atlas for notebooks, papers and the command line; the title of each states its main result."""
 
 from __future__ import annotations
 
@@ -35,25 +35,37 @@ DPI = 200  # twice that of a screen
 
 
 def __getattr__(name: str) -> Any:
-    """`plot.tsne` is loaded when it is used: it needs numba."""
+    """Import `plot.tsne` on first use: it needs numba."""
     if name == "tsne":
         return importlib.import_module("headatlas.plot.tsne")
     raise AttributeError(f"module 'headatlas.plot' has no attribute {name!r}")
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as .png, .svg or .pdf; the same figure gives the same bytes."""
+    """Write a figure as .png, .svg or .pdf.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.pipeline.run("packaged", ha.data.load("sample", limit=4), "memory://all.atlas", permutations=19)
+    >>> ha.plot.save(ha.plot.heads(atlas), "heads.png")
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        A figure made by one of the functions of this package.
+    path : str or path
+        Where to write it; the suffix chooses the format. The same figure gives the same bytes.
+    """
     import matplotlib
 
     target = Path(path).expanduser()
     suffix = target.suffix.lower()
     if suffix not in SUFFIXES:
-        raise OptionError(f"{target}: a figure is saved as {', '.join(SUFFIXES)}; choose one of them as the ending")
+        raise OptionError(f"{target}: figures are saved as {', '.join(SUFFIXES)}; use one of these suffixes")
     metadata = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
     try:
         with matplotlib.rc_context({"svg.hashsalt": "headatlas", "svg.fonttype": "none", "pdf.fonttype": 42}):
             figure.savefig(target, dpi=DPI, facecolor=figure.get_facecolor(), metadata=metadata)
     except OSError as error:
         raise StoreError(
-            f"{target} cannot be written: {error.strerror or error}. Choose another place with -o"
+            f"{target} cannot be written: {error.strerror or error}. Choose another path with -o"
         ) from None

@@ -16,22 +16,41 @@ MEASURES = {"stability": "stability", "silhouette": "silhouette", "noise": "shar
 PARAMETERS = {"k": "k (number of clusters)", "eps": "eps (radius)", "min_cluster_size": "smallest cluster (maps)"}
 WIDE, TALL, GAP = 2.7, 1.5, 0.75
 STABILITY = (
-    "Stability is the mean adjusted Rand index between clusterings of bootstrap pairs on their common maps: 1 the same "
-    "again, 0 chance."
+    "Stability is the mean adjusted Rand index between clusterings of bootstrap pairs on the maps they share: 1 means "
+    "identical, 0 means chance."
 )
-SWEEP = " Silhouette is 1 where clusters lie far apart, 0 where they touch. Noise are maps that belong to no cluster."
+SWEEP = " Silhouette is 1 where clusters are far apart, 0 where they touch. Noise is maps that belong to no cluster."
 
 
 def quality(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
-    """How the parameter of the clustering called `of` was chosen, and how methods compare if a sweep was made."""
+    """Plot how the parameter of a clustering was chosen, and compare methods if a sweep was run.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.pipeline.run("packaged", ha.data.load("sample", limit=4), "memory://all.atlas", permutations=19)
+    >>> figure = ha.plot.quality(atlas)
+
+    Parameters
+    ----------
+    atlas : Atlas
+        An atlas with a clustering whose parameter was chosen automatically, or with a sweep.
+    of : str, optional
+        Name of the clustering; by default the latest.
+    dark : bool
+        Use the dark theme.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
     sweep = _rows(atlas, "sweep", None)
-    if of is not None or not sweep or atlas.results("cluster"):  # a sweep can be shown by itself
+    if of is not None or not sweep or atlas.results("cluster"):  # a sweep can be plotted without a clustering
         of = atlas.needed("cluster", of)
     choices = _rows(atlas, "choices", of) if of else []
     if not choices and not sweep:
         command = atlas.command("cluster")
         raise StoreError(
-            f"{of} was not chosen from several and there is no sweep. Run `{command}` with k auto, or sweep"
+            f"the parameter of {of} was not chosen automatically, and there is no sweep. "
+            f"Run `{command}` with k auto, or sweep"
         )
     note = STABILITY + (SWEEP if sweep else "")
     methods = list(dict.fromkeys(row["method"] for row in sweep))
@@ -39,13 +58,13 @@ def quality(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
     height = (TALL + (0.95 if sweep else 0.7) if choices else 0.0) + (
         len(MEASURES) * (TALL + 0.25) + 0.75 if sweep else 0
     )
-    page = Page(0.55 + columns * (WIDE + GAP) - GAP, height, _sentence(of, choices, sweep), note, dark)
+    page = Page(0.55 + columns * (WIDE + GAP) - GAP, height, _title(of, choices, sweep), note, dark)
     top = 0.0
     if of and choices:
-        _choices(page, of, choices)
+        _draw_choices(page, of, choices)
         top = TALL + 0.95
-    for place, method in enumerate(methods):
-        _method(page, [row for row in sweep if row["method"] == method], place, top, sweep)
+    for column, method in enumerate(methods):
+        _draw_method(page, [row for row in sweep if row["method"] == method], column, top, sweep)
     return page.figure
 
 
@@ -58,19 +77,19 @@ def _rows(atlas: Atlas, table: str, of: str | None) -> list[dict[str, Any]]:
         return []
 
 
-def _sentence(of: str | None, choices: list[dict[str, Any]], sweep: list[dict[str, Any]]) -> str:
+def _title(of: str | None, choices: list[dict[str, Any]], sweep: list[dict[str, Any]]) -> str:
     chosen = next((row for row in choices if row["chosen"]), None)
     if chosen is not None and chosen["stability"] is not None:
         tried = [row["value"] for row in choices]
         best = max(choices, key=lambda row: -1.0 if row["stability"] is None else row["stability"])
         more = ", the highest" if best is chosen else f"; {best['value']:g} has the highest, {ratio(best['stability'])}"
         return (
-            f"{of}: {chosen['parameter']} = {chosen['value']:g} was chosen of the {len(tried)} tried ({min(tried):g} "
+            f"{of}: {chosen['parameter']} = {chosen['value']:g} was chosen from {len(tried)} values ({min(tried):g} "
             f"to {max(tried):g}), with a stability of {ratio(chosen['stability'])}{more}"
         )
     known = [row for row in sweep if np.isfinite(_number(row["stability"]))]
     if not known:
-        return "No clustering that was tried has two clusters to compare"
+        return "None of the clusterings tried has two clusters to compare"
     best = max(known, key=lambda row: row["stability"])
     return (
         f"Of {len(sweep)} clusterings tried, {best['method']} with {best['parameter']} = {best['value']:.3g} is the "
@@ -82,7 +101,7 @@ def _number(value: Any) -> float:
     return float("nan") if value is None else float(value)
 
 
-def _choices(page: Page, of: str, rows: list[dict[str, Any]]) -> None:
+def _draw_choices(page: Page, of: str, rows: list[dict[str, Any]]) -> None:
     rows = sorted(rows, key=lambda row: row["value"])
     page.text(0, 0, f"Choice of {rows[0]['parameter']} for {of}", weight="bold")
     axes = page.axes(0.55, 0.3, 2 * WIDE + GAP, TALL, frame=True)
@@ -93,29 +112,31 @@ def _choices(page: Page, of: str, rows: list[dict[str, Any]]) -> None:
     for value, height in zip(x, chosen, strict=True):
         if np.isfinite(height):
             options: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "size": SMALL}
-            plain = {"facecolor": page.look.paper, "linewidth": 0, "pad": 0.8}  # no line runs through the word
+            plain = {"facecolor": page.look.paper, "linewidth": 0, "pad": 0.8}  # keeps the line from crossing the label
             axes.annotate("chosen", (value, height), (0, 9), color=page.look.ink, bbox=plain, **options)
-    axes.set_xlabel(_called(rows[0]["parameter"]), size=TEXT)
+    axes.set_xlabel(_parameter_label(rows[0]["parameter"]), size=TEXT)
     axes.set_ylabel("stability", size=TEXT)
-    _room(axes, [_number(row["stability"]) for row in rows])
+    _set_y_range(axes, [_number(row["stability"]) for row in rows])
 
 
-def _method(page: Page, rows: list[dict[str, Any]], place: int, top: float, every: list[dict[str, Any]]) -> None:
+def _draw_method(
+    page: Page, rows: list[dict[str, Any]], column: int, top: float, all_rows: list[dict[str, Any]]
+) -> None:
     rows = sorted(rows, key=lambda row: row["value"])
-    left = 0.55 + place * (WIDE + GAP)
+    left = 0.55 + column * (WIDE + GAP)
     page.text(left, top, rows[0]["method"], weight="bold")
     for number, (measure, label) in enumerate(MEASURES.items()):
         axes = page.axes(left, top + 0.3 + number * (TALL + 0.25), WIDE, TALL, frame=True)
         _line(page, axes, rows, measure)
-        _room(axes, [_number(row[measure]) for row in every])
-        if place == 0:
+        _set_y_range(axes, [_number(row[measure]) for row in all_rows])
+        if column == 0:
             axes.set_ylabel(label, size=TEXT)
         if number < len(MEASURES) - 1:
             axes.set_xticklabels([])
-    axes.set_xlabel(_called(rows[0]["parameter"]), size=TEXT)
+    axes.set_xlabel(_parameter_label(rows[0]["parameter"]), size=TEXT)
 
 
-def _called(parameter: str) -> str:
+def _parameter_label(parameter: str) -> str:
     return PARAMETERS.get(parameter, parameter.replace("_", " "))
 
 
@@ -127,8 +148,8 @@ def _line(page: Page, axes: Any, rows: list[dict[str, Any]], measure: str) -> No
     axes.set_axisbelow(True)
 
 
-def _room(axes: Any, values: list[float]) -> None:
-    """The same height for all panels of a measure, with 0 in sight and room for a word above."""
+def _set_y_range(axes: Any, values: list[float]) -> None:
+    """Give all panels of a measure the same y range, with 0 visible and room for a label above."""
     known = [value for value in values if np.isfinite(value)]
     top, low = max([0.1, *known]), min([0.0, *known])
     axes.set_ylim(low - 0.05 * (top - low), top + 0.25 * (top - low))

@@ -1,4 +1,4 @@
-"""The gallery of clusters: what each looks like on average, at its most typical, and at its edge."""
+"""The gallery of clusters: the mean map of each, its most typical maps and its least typical ones."""
 
 from __future__ import annotations
 
@@ -13,43 +13,65 @@ from headatlas.plot.style import MAPS_NOTE, SMALL, TEXT, Page, draw_map, fit, le
 
 SIDE, GAP, WORDS, ROW = 0.82, 0.12, 2.9, 1.32
 HOME = (
-    "Layers named have clearly more than their share of the cluster; heads named have half of their maps in it, "
+    "Listed layers hold clearly more than their share of the cluster; listed heads have half of their maps in it, "
     "or at least more than expected."
 )
-KINDS = {"typical": "typical: nearest to the centre", "unlike": "unlike: farthest from it"}
+KINDS = {"typical": "typical: nearest to the center", "unlike": "unlike: farthest from the center"}
 
 
 def clusters(atlas: Atlas, of: str | None = None, most: int = 12, exemplars: int = 4, dark: bool = False) -> Figure:
-    """A row for each of the `most` largest clusters: name, share, home, mean map, then typical and unlike maps."""
+    """Plot a gallery of clusters: one row per cluster with its mean map, typical maps and unlike maps.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.pipeline.run("packaged", ha.data.load("sample", limit=4), "memory://all.atlas", permutations=19)
+    >>> figure = ha.plot.clusters(atlas, most=6)
+
+    Parameters
+    ----------
+    atlas : Atlas
+        An atlas with a clustering and its correlations.
+    of : str, optional
+        Name of the clustering; by default the latest.
+    most : int
+        Number of clusters shown, the largest first.
+    exemplars : int
+        Number of typical maps and of unlike maps per cluster.
+    dark : bool
+        Use the dark theme.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
     if most < 1 or exemplars < 0:
         raise OptionError("at least one cluster must be shown, and the number of exemplars cannot be negative")
-    of, found = summaries.correlated(atlas, of)
-    shown = [one for one in found if one.number >= 0][:most] or found[:1]
-    hidden = _hidden([one for one in found if one not in shown])
+    of, every_cluster = summaries.correlated(atlas, of)
+    shown = [cluster for cluster in every_cluster if cluster.number >= 0][:most] or every_cluster[:1]
+    hidden = _hidden([cluster for cluster in every_cluster if cluster not in shown])
     table = [row for row in atlas.table("exemplars", of).to_pylist() if row["rank"] < exemplars]
     note = f"{HOME} Mean maps are over all maps of a cluster or, if there are too many, a sample. {MAPS_NOTE}"
     block = exemplars * (SIDE + GAP)
     width = WORDS + SIDE + 2 * (block + 0.3)
     height = 0.3 + len(shown) * ROW
-    page = Page(width, height + (0.2 if hidden else 0), summaries.sentence(atlas, of, found), note, dark)
+    page = Page(width, height + (0.2 if hidden else 0), summaries.sentence(atlas, of, every_cluster), note, dark)
     page.text(0, height, hidden)
     starts = {"typical": WORDS + SIDE + 0.3, "unlike": WORDS + SIDE + 0.6 + block}
     page.text(WORDS, 0, "mean", color=page.look.muted)
     for kind, left in starts.items() if exemplars else ():
         page.text(left, 0, KINDS[kind] if exemplars > 1 else kind, color=page.look.muted)
-    means = summaries.cluster_maps(atlas, of, [one.number for one in shown])
+    means = summaries.cluster_maps(atlas, of, [cluster.number for cluster in shown])
     with progress.bar("drawing", len(shown), "clusters") as advance:
-        for place, one in enumerate(shown):
-            top = 0.3 + place * ROW
-            _words(page, one, top)
-            draw_map(page.axes(WORDS, top, SIDE, SIDE), means[place], page.look)
-            _exemplars(page, atlas, [row for row in table if row["cluster"] == one.number], starts, top)
+        for row_number, cluster in enumerate(shown):
+            top = 0.3 + row_number * ROW
+            _words(page, cluster, top)
+            draw_map(page.axes(WORDS, top, SIDE, SIDE), means[row_number], page.look)
+            _exemplars(page, atlas, [row for row in table if row["cluster"] == cluster.number], starts, top)
             advance(1)
     return page.figure
 
 
 def _hidden(others: list[summaries.Cluster]) -> str:
-    """What the gallery leaves out: nothing silently."""
+    """Sentences about the clusters that the gallery leaves out."""
     small = [cluster for cluster in others if cluster.number >= 0]
     parts = []
     if small:
@@ -60,19 +82,19 @@ def _hidden(others: list[summaries.Cluster]) -> str:
     return "  ".join(parts)
 
 
-def _words(page: Page, one: summaries.Cluster, top: float) -> None:
+def _words(page: Page, cluster: summaries.Cluster, top: float) -> None:
     """Name, share and home of a cluster, left of its maps."""
     look, width = page.look, WORDS - 0.5
-    patch(page.canvas(0, top, 0.16, SIDE), one.number, (0, 0.0, 0.07, SIDE), look)
-    name = fit(one.name, width, TEXT + 1, bold=True)[:2]
+    patch(page.canvas(0, top, 0.16, SIDE), cluster.number, (0, 0.0, 0.07, SIDE), look)
+    name = fit(cluster.name, width, TEXT + 1, bold=True)[:2]
     page.text(0.18, top - 0.02, "\n".join(name), size=TEXT + 1, weight="bold", linespacing=1.2)
-    size = wording.cluster_size(one.number, one.maps, one.share, one.stability)
-    lines = [*fit(size, width)[:2], *fit(wording.layers(one.layers or []), width)[:2]]
+    size = wording.cluster_size(cluster.number, cluster.maps, cluster.share, cluster.stability)
+    lines = [*fit(size, width)[:2], *fit(wording.layers(cluster.layers or []), width)[:2]]
     room = 6 - len(name) - len(lines)
     y = top + 0.19 * len(name) + 0.02
     page.text(0.18, y, "\n".join(lines), linespacing=1.3)
     y += 0.158 * len(lines) + 0.03
-    shown = wording.head_lines(one.heads, room, letters(width, SMALL))
+    shown = wording.head_lines(cluster.heads, room, letters(width, SMALL))
     page.text(0.18, y, "\n".join(shown), size=SMALL, color=look.muted, linespacing=1.35)
 
 

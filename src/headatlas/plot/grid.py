@@ -14,21 +14,39 @@ from headatlas import wording
 from headatlas.atlas import display, summaries
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
-from headatlas.plot.style import MAPS_NOTE, REST, SMALL, Page, colour, legend_height, map_picture, patch, readable, turn
+from headatlas.plot.style import MAPS_NOTE, REST, SMALL, Page, color, legend_height, map_picture, patch, readable, turn
 from headatlas.statistics import Mark, Offset, Source, statistic
 from headatlas.wording import many
 
 LABELS = 0.42  # inches for the numbers of layers and heads
 LEGEND = 3.1
-MOST = 24  # clusters with a line of their own in the legend
+MOST = 24  # clusters listed in the legend; the rest share one line
 HALF = 0.5
 
 
 def heads(atlas: Atlas, by: str = "cluster", of: str | None = None, dark: bool = False) -> Figure:
-    """Every head as a cell, coloured by its main `cluster`, or by any statistic; `maps` draws its mean map.
+    """Plot the grid of heads: one cell per head, layers down, heads across.
 
-    Of the clustering called `of`: `cluster`, `entropy` (one job or many) and `main_share`. Everything else is a
-    statistic, the mean over all examples; `stat:entropy` is the entropy of attention.
+    >>> import headatlas as ha
+    >>> atlas = ha.pipeline.run("packaged", ha.data.load("sample", limit=4), "memory://all.atlas", permutations=19)
+    >>> figure = ha.plot.heads(atlas, by="previous")
+
+    Parameters
+    ----------
+    atlas : Atlas
+        An atlas with a collection; colors by cluster need a clustering and its correlations.
+    by : str
+        What colors a cell: `cluster` (the main cluster of the head), `entropy` (of the head's clusters: one job or
+        many), `main_share` (the share of its main cluster), `maps` (draws the mean map instead), or a statistic, as
+        its mean over all examples. Use `stat:entropy` for the entropy of attention.
+    of : str, optional
+        Name of the clustering; by default the latest.
+    dark : bool
+        Use the dark theme.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
     """
     atlas.needed("collect")
     if by == "maps":
@@ -39,7 +57,7 @@ def heads(atlas: Atlas, by: str = "cluster", of: str | None = None, dark: bool =
 
 
 def cell_size(layers: int, across: int) -> float:
-    """Inches of a cell, so that the grid fills a page but no more."""
+    """Side of a cell in inches: the grid fills one page."""
     return float(np.clip(min(6.6 / across, 9.0 / layers), 0.14, 0.46))
 
 
@@ -66,15 +84,17 @@ def _clusters(atlas: Atlas, of: str | None, dark: bool) -> Figure:
     profiles = atlas.table("profiles", of).to_pylist()
     layers, across = _shape(atlas)
     cell = cell_size(layers, across)
-    held = {one.number: sum(row["main_cluster"] == one.number for row in profiles) for one in clusters}
-    shown, rest = _ranked(clusters, held)
-    rows = [(one.number, one.name, many(held[one.number], "head")) for one in shown]
+    head_counts = {
+        cluster.number: sum(row["main_cluster"] == cluster.number for row in profiles) for cluster in clusters
+    }
+    shown, rest = _ranked(clusters, head_counts)
+    rows = [(cluster.number, cluster.name, many(head_counts[cluster.number], "head")) for cluster in shown]
     if rest:
-        own = many(sum(held[number] for number in rest), "head")
-        rows.insert(sum(one.number >= 0 for one in shown), (REST, f"{len(rest)} other clusters", own))
+        rest_heads = many(sum(head_counts[number] for number in rest), "head")
+        rows.insert(sum(cluster.number >= 0 for cluster in shown), (REST, f"{len(rest)} other clusters", rest_heads))
     numbers = cell >= 0.3
-    note = "Colour is the cluster most of a head's maps belong to" + (
-        "; the number is the share of its maps that do, in percent." if numbers else "."
+    note = "Color is the cluster that most of a head's maps belong to" + (
+        "; the number is the percentage of its maps in that cluster." if numbers else "."
     )
     height = max(LABELS + layers * cell, 0.3 + legend_height(LEGEND, rows))
     title = _job_sentence(profiles, clusters, atlas.facts("correlate", of)["thresholds"]["one_job"])
@@ -84,8 +104,9 @@ def _clusters(atlas: Atlas, of: str | None, dark: bool) -> Figure:
         number, gap = REST if row["main_cluster"] in rest else row["main_cluster"], 0.03
         patch(axes, number, (row["head"] + gap, row["layer"] + gap, 1 - 2 * gap, 1 - 2 * gap), page.look)
         if numbers:
-            back = colour(number, page.look)
-            plain = {"facecolor": back, "linewidth": 0, "pad": 1.2} if turn(number) else None  # the hatch stops for it
+            back = color(number, page.look)
+            # a plain box keeps the hatch off the number
+            plain = {"facecolor": back, "linewidth": 0, "pad": 1.2} if turn(number) else None
             axes.text(
                 row["head"] + 0.5, row["layer"] + 0.52, f"{100 * row['main_share']:.0f}", ha="center", va="center",
                 size=SMALL, color=readable(back), bbox=plain,
@@ -94,12 +115,14 @@ def _clusters(atlas: Atlas, of: str | None, dark: bool) -> Figure:
     return page.figure
 
 
-def _ranked(clusters: list[summaries.Cluster], held: dict[int, int]) -> tuple[list[summaries.Cluster], set[int]]:
-    """Clusters that are the main one of a head: those with the most heads, in their order; numbers of the others."""
-    there = [one for one in clusters if held[one.number]]
-    real = sorted((one for one in there if one.number >= 0), key=lambda one: -held[one.number])
-    rest = {one.number for one in real[MOST:]} if len(real) > MOST + 1 else set()
-    return [one for one in there if one.number not in rest], rest
+def _ranked(clusters: list[summaries.Cluster], head_counts: dict[int, int]) -> tuple[list[summaries.Cluster], set[int]]:
+    """Split the main clusters of heads: those with the most heads, in order, and the numbers of the rest."""
+    main = [cluster for cluster in clusters if head_counts[cluster.number]]
+    real = sorted(
+        (cluster for cluster in main if cluster.number >= 0), key=lambda cluster: -head_counts[cluster.number]
+    )
+    rest = {cluster.number for cluster in real[MOST:]} if len(real) > MOST + 1 else set()
+    return [cluster for cluster in main if cluster.number not in rest], rest
 
 
 def _job_sentence(profiles: list[dict[str, Any]], clusters: list[summaries.Cluster], one_job: float) -> str:
@@ -116,12 +139,12 @@ def _job_sentence(profiles: list[dict[str, Any]], clusters: list[summaries.Clust
 
 
 def _amounts(atlas: Atlas, by: str, of: str | None, dark: bool) -> Figure:
-    values, name, unit, where = _values(atlas, by, of)
+    values, name, unit, note = _values(atlas, by, of)
     layers, across = values.shape
     cell = cell_size(layers, across)
     ends = [_end(values, np.nanmax(values)), _end(values, np.nanmin(values))]
     title = f"{wording.capitalize(name)} is largest in {ends[0]} and smallest in {ends[1]}"
-    page = Page(LABELS + across * cell + 0.4 + LEGEND - 0.8, LABELS + max(layers * cell, 1.0), title, where, dark)
+    page = Page(LABELS + across * cell + 0.4 + LEGEND - 0.8, LABELS + max(layers * cell, 1.0), title, note, dark)
     axes = _frame(page, layers, across, cell)
     norm, scale = Normalize(np.nanmin(values), np.nanmax(values)), page.look.amounts
     if np.nanmin(values) < 0 < np.nanmax(values):
@@ -133,7 +156,7 @@ def _amounts(atlas: Atlas, by: str, of: str | None, dark: bool) -> Figure:
 
 
 def _end(values: NDArray[np.float64], value: float) -> str:
-    """The head with this value, or how many have it."""
+    """The head with this value, or how many heads have it."""
     layer, head = np.argwhere(values == value)[0]
     count = int((values == value).sum())
     which = (
@@ -143,7 +166,7 @@ def _end(values: NDArray[np.float64], value: float) -> str:
 
 
 def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64], str, str, str]:
-    """A number for each head (layer, head), what it is called, its unit, and what it is, for the small print."""
+    """One value per head (layer, head), its label, its unit, and a note that explains it."""
     statistics = list(atlas.array("stats").attrs["stats"])
     name = by.removeprefix("stat:")
     if by in ("entropy", "main_share"):
@@ -153,11 +176,11 @@ def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64],
             "entropy": ("entropy of a head's clusters", "nats"),
             "main_share": ("share of the main cluster", "share of a head's maps"),
         }[by]
-        zero = "; 0: all its maps lie in one cluster" if by == "entropy" else ""
-        where = f"Over the maps of each head, clusters of {of}{zero}."
+        zero = "; 0: all its maps are in one cluster" if by == "entropy" else ""
+        note = f"Over the maps of each head, clusters of {of}{zero}."
     elif name in statistics and name in atlas.table("heads").column_names:
         table, by, label, unit = atlas.table("heads"), name, statistic(name).label, statistic(name).unit_text
-        where = f"Mean of the statistic “{name}” over all examples, for each head."
+        note = f"Mean of the statistic “{name}” over all examples, one value per head."
     else:
         raise OptionError(
             f"--by {by}: choose cluster, maps, entropy, main_share, or a statistic: {', '.join(statistics)}"
@@ -165,8 +188,8 @@ def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64],
     values = np.full(_shape(atlas), np.nan)
     values[np.asarray(table["layer"]), np.asarray(table["head"])] = table[by].to_numpy(zero_copy_only=False)
     if not np.isfinite(values).any():
-        raise OptionError(f"--by {by}: it is undefined for every head of this model")
-    return values, label, unit, where
+        raise OptionError(f"--by {by}: undefined for every head of this model")
+    return values, label, unit, note
 
 
 def _maps(atlas: Atlas, dark: bool) -> Figure:
@@ -193,21 +216,21 @@ def _maps(atlas: Atlas, dark: bool) -> Figure:
 
 
 def _is_kind_of_token(source: Source) -> bool:
-    """Whether a statistic is the attention to one kind of token: a marked one, or the query itself or beside it."""
+    """Whether a statistic is the attention to one kind of token: marked, or the query itself or adjacent to it."""
     return isinstance(source, Mark) or (isinstance(source, Offset) and abs(source.by) <= 1)
 
 
 def _target_sentence(atlas: Atlas) -> str:
-    """How many heads give half of their attention to one kind of token, and to which most often."""
+    """Title: how many heads give half of their attention to one kind of token, and to which most often."""
     table = atlas.table("heads")
     kinds = [name for name in table.column_names if _is_kind_of_token(statistic(name).source)]
     if not kinds or not table.num_rows:
         return "What every head looks at, on average"
     means = np.nan_to_num(np.stack([table[name].to_numpy(zero_copy_only=False) for name in kinds], 1))
     half = means.max(1) >= HALF
-    said = f"{int(half.sum())} of {table.num_rows} heads give half or more of their attention to one kind of token"
+    sentence = f"{int(half.sum())} of {table.num_rows} heads give half or more of their attention to one kind of token"
     if not half.any():
         return f"No head gives half of its attention to one kind of token ({table.num_rows} heads)"
     counts = np.bincount(means[half].argmax(1), minlength=len(kinds))
     best = statistic(kinds[int(counts.argmax())]).high
-    return f"{said}; {int(counts.max())} of them to {best.target}" if best else said
+    return f"{sentence}; {int(counts.max())} of them to {best.target}" if best else sentence

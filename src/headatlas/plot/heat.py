@@ -20,15 +20,33 @@ LABEL = "share of the layer's maps"
 
 
 def layers(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
-    """Share of each layer's maps in each cluster: a row for each cluster, a column for each layer."""
+    """Plot the share of each layer's maps in each cluster: one row per cluster, one column per layer.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.pipeline.run("packaged", ha.data.load("sample", limit=4), "memory://all.atlas", permutations=19)
+    >>> figure = ha.plot.layers(atlas)
+
+    Parameters
+    ----------
+    atlas : Atlas
+        An atlas with a clustering and its correlations.
+    of : str, optional
+        Name of the clustering; by default the latest.
+    dark : bool
+        Use the dark theme.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
     of, clusters = summaries.correlated(atlas, of)
-    shares = summaries.by_layer(atlas, of, [one.number for one in clusters])
-    title = _sentence(atlas, of, clusters, shares)
+    shares = summaries.by_layer(atlas, of, [cluster.number for cluster in clusters])
+    title = _title(atlas, of, clusters, shares)
     clusters, shares = _gathered(clusters, shares)
     cell = float(np.clip(7.2 / shares.shape[1], 0.2, 0.62))
     height, numbers = 0.3, cell >= ROOM
     note = "Each column is a layer and adds up to 100%" + (
-        "; numbers are percent of the layer's maps, empty below 0.5." if numbers else " of its maps."
+        "; numbers are percentages of the layer's maps, empty below 0.5." if numbers else " of its maps."
     )
     wide = max(shares.shape[1] * cell, 3.4)
     page = Page(WORDS + wide, 0.4 + len(clusters) * height + 0.75, title, note, dark)
@@ -40,8 +58,8 @@ def layers(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
     axes.set_xticks(np.arange(0, shares.shape[1], step) + 0.5, [str(n) for n in range(0, shares.shape[1], step)])
     axes.xaxis.tick_top()
     page.text(WORDS, 0, "layer →", color=page.look.muted, size=SMALL)
-    for row, one in enumerate(clusters):
-        _name(page, one, 0.4 + row * height)
+    for row, cluster in enumerate(clusters):
+        _name(page, cluster, 0.4 + row * height)
     if numbers:
         for (row, layer), share in np.ndenumerate(shares):
             if share >= 0.005:
@@ -55,8 +73,8 @@ def layers(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
 def _gathered(
     clusters: list[summaries.Cluster], shares: NDArray[np.float64]
 ) -> tuple[list[summaries.Cluster], NDArray[np.float64]]:
-    """The largest clusters; the others, if there are many, in one row before noise."""
-    small = [row for row, one in enumerate(clusters) if one.number >= 0][MOST:]
+    """The largest clusters; the rest, if there are many, share one row before noise."""
+    small = [row for row, cluster in enumerate(clusters) if cluster.number >= 0][MOST:]
     if len(small) < 2:
         return clusters, shares
     maps, share = sum(clusters[row].maps for row in small), sum(clusters[row].share for row in small)
@@ -66,25 +84,23 @@ def _gathered(
     return [*clusters[: small[0]], rest, *clusters[end:]], np.concatenate(joined)
 
 
-def _name(page: Page, one: summaries.Cluster, top: float) -> None:
-    patch(page.canvas(0, top, 0.1, 0.3), one.number, (0, 0.05, 0.09, 0.2), page.look)
-    size = (
-        TEXT if len(fit(one.name, WORDS - 0.9)) == 1 else SMALL
-    )  # a long name is set smaller, in two lines if need be
-    name = fit(one.name, WORDS - 0.9, size)
+def _name(page: Page, cluster: summaries.Cluster, top: float) -> None:
+    patch(page.canvas(0, top, 0.1, 0.3), cluster.number, (0, 0.05, 0.09, 0.2), page.look)
+    size = TEXT if len(fit(cluster.name, WORDS - 0.9)) == 1 else SMALL  # long names are smaller, on up to two lines
+    name = fit(cluster.name, WORDS - 0.9, size)
     shown = [*name[:1], name[1] + " …"] if len(name) > 2 else name
     page.text(0.18, top + 0.15, "\n".join(shown), va="center", size=size, linespacing=1.1)
-    page.text(WORDS - 0.12, top + 0.15, percent(one.share), ha="right", va="center", color=page.look.muted)
+    page.text(WORDS - 0.12, top + 0.15, percent(cluster.share), ha="right", va="center", color=page.look.muted)
 
 
-def _sentence(atlas: Atlas, of: str, clusters: list[summaries.Cluster], shares: NDArray[np.float64]) -> str:
-    """Where one cluster has the largest share."""
-    real = [row for row, one in enumerate(clusters) if one.number >= 0]
+def _title(atlas: Atlas, of: str, clusters: list[summaries.Cluster], shares: NDArray[np.float64]) -> str:
+    """Title: the layer in which one cluster has the largest share."""
+    real = [row for row, cluster in enumerate(clusters) if cluster.number >= 0]
     if not real:
         return summaries.sentence(atlas, of, clusters)
     row, layer = np.unravel_index(np.nanargmax(shares[real]), shares[real].shape)
-    one = clusters[real[int(row)]]
+    cluster = clusters[real[int(row)]]
     return (
-        f"Layer {layer} leans the most on one pattern: {percent(float(shares[real][row, layer]))} of its maps are "
-        f"“{one.name}”, against {percent(one.share)} of all maps"
+        f"Layer {layer} relies most on one pattern: {percent(float(shares[real][row, layer]))} of its maps are "
+        f"“{cluster.name}”, against {percent(cluster.share)} of all maps"
     )

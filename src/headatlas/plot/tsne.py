@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from headatlas.errors import OptionError
 from headatlas.numeric.quantiles import axis
-from headatlas.plot.style import SMALL, Page, colour
+from headatlas.plot.style import SMALL, Page, color
 from headatlas.plot.tsne_runs import compare, robustness
 from headatlas.stages.tsne.activity import Activity
 from headatlas.stages.tsne.heads import Layouts
@@ -137,7 +137,7 @@ def head(layouts: Layouts, layer: int, number: int, quantile: bool = False, k: i
     unit = EQUAL if quantile else ""
     notes = _sentences(layouts.notes[layer, number] + layouts.remarks)
     page = Page(7.2, 5.6, title, " ".join(["Near means attention.", unit, *notes]).strip(), dark)
-    _words(page, layout, points.text, [colour(0 if query else 1, page.look) for query in points.query], quantile, k)
+    _words(page, layout, points.text, [color(0 if query else 1, page.look) for query in points.query], quantile, k)
     return page.figure
 
 
@@ -174,7 +174,7 @@ def states(states: States, layer: int, quantile: bool = False, k: int = 100, dar
         *_sentences(states.notes[layer]),
     ]
     page = Page(7.2, 5.6, title, " ".join(filter(None, notes)), dark)
-    _words(page, layout, states.points[layer], [colour(0, page.look)] * len(layout), quantile, k)
+    _words(page, layout, states.points[layer], [color(0, page.look)] * len(layout), quantile, k)
     return page.figure
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from headatlas.plot.style import TEXT, Page, colour
+from headatlas.plot.style import TEXT, Page, color
 from headatlas.stages.tsne.layout_tables import STANDARD
 from headatlas.stages.tsne.summary import compared, robust
 from headatlas.wording import many
@@ -53,7 +53,7 @@ def _boxes(table: Any, layers: list[int], title: str, note: str, dark: bool) -> 
             flierprops={"marker": ".", "markersize": 2, "markeredgecolor": page.look.muted}, manage_ticks=False,
         )  # fmt: skip
         for part in boxes["boxes"]:
-            part.set(facecolor=colour(number, page.look), linewidth=0)
+            part.set(facecolor=color(number, page.look), linewidth=0)
         for part in (*boxes["whiskers"], *boxes["caps"], *boxes["medians"]):
             part.set(color=page.look.ink, linewidth=0.7)
         _key(page, number, name)
@@ -65,7 +65,7 @@ def _boxes(table: Any, layers: list[int], title: str, note: str, dark: bool) -> 
 
 def _key(page: Page, number: int, name: str) -> None:
     """What a color stands for."""
-    page.text(0.55 + 1.6 * number, 0, "■", color=colour(number, page.look), size=TEXT)
+    page.text(0.55 + 1.6 * number, 0, "■", color=color(number, page.look), size=TEXT)
     page.text(0.55 + 1.6 * number + 0.16, 0, name, size=TEXT)
 
 
@@ -108,9 +108,9 @@ def robustness(table: Any, dark: bool = False) -> Figure:
             of_kind = [row for row in rows if row["kind"] == kind]
             x = np.array([layers.index(row["layer"]) for row in of_kind]) + 0.3 * number - 0.15
             ends = [[row[f"{value}_{state}"] for row in of_kind] for state in ("without", "with")]
-            box.vlines(x, *ends, color=colour(number, page.look), lw=1.2)
+            box.vlines(x, *ends, color=color(number, page.look), lw=1.2)
             for mark, end in zip("oD", ends, strict=True):
-                box.plot(x, end, mark, ms=3.2, color=colour(number, page.look), clip_on=False)
+                box.plot(x, end, mark, ms=3.2, color=color(number, page.look), clip_on=False)
             _key(page, number, f"{kind} t-SNE")
         box.set_xticks(range(len(layers)), [f"L{index}" for index in layers])
         box.set_ylim(0)

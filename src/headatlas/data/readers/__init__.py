@@ -1,7 +1,7 @@
-"""Readers, a file for each family of formats: the folder is the registry.
+"""Readers, one file per family of formats: the folder is the registry.
 
-A file defines `READERS`, a tuple with a `Reader` for each form of name. Nothing else lists them: `load`, its errors,
-the help of the command line, the docs and the tests read the `READERS` of this package.
+Each file defines `READERS`, a tuple with one `Reader` per form of name. Nothing else lists them: `load`, its errors,
+the help of the command line, the docs and the tests use the `READERS` of this package.
 """
 
 from headatlas import registry
@@ -20,7 +20,7 @@ READERS = {reader.name: reader for reader in sorted(_declared, key=_order)}
 
 
 def forms() -> str:
-    """Every form a name can have.
+    """Every form that a name can have.
 
     >>> forms()
     'sample, sample:questions, FILE..., squad:FILE'

@@ -28,8 +28,8 @@ def hub(name: str, columns: Columns) -> Iterator[Example | Skipped]:
     pictures = [column for column, feature in rows.features.items() if type(feature).__name__ == "Image"]
     if pictures:
         raise DataError(
-            f"hf:{name} has a column of images, {pictures[0]!r}, which is not read from there. "
-            "Save the images to a folder with a sub-folder for each label, and write images:FOLDER."
+            f"hf:{name} has a column of images, {pictures[0]!r}, which cannot be read directly. "
+            "Save the images to a folder with one subfolder per label, and use images:FOLDER."
         )
     yield from columns.pick(rows.column_names, f"hf:{name}").examples(rows, f"hf:{name}")
 
@@ -47,22 +47,22 @@ def hub_bytes(name: str) -> Iterator[bytes]:
 def _open(name: str) -> Any:
     """One split, memory-mapped."""
     path, config, split = _parts(name)
-    found = _saved(path) or _loaded(path, config, split)
-    if not isinstance(found, dict):
-        if split not in (None, str(found.split)):
-            raise DataError(f"hf:{name}: what is saved in {path} has no splits. Write hf:{path}.")
-        return found
-    splits = sorted(found)
+    dataset = _saved(path) or _loaded(path, config, split)
+    if not isinstance(dataset, dict):
+        if split not in (None, str(dataset.split)):
+            raise DataError(f"hf:{name}: the dataset in {path} has no splits. Use hf:{path}.")
+        return dataset
+    splits = sorted(dataset)
     if split is None and len(splits) == 1:
-        return found[splits[0]]
-    if split not in found:
+        return dataset[splits[0]]
+    if split not in dataset:
         what = f"has no split {split!r}" if split else "has more than one split"
-        raise DataError(f"hf:{name} {what}. Write hf:{path}:SPLIT with one of: {', '.join(splits)}.")
-    return found[split]
+        raise DataError(f"hf:{name} {what}. Use hf:{path}:SPLIT with one of: {', '.join(splits)}.")
+    return dataset[split]
 
 
 def _saved(path: str) -> Any:
-    """What `save_to_disk` left in this folder, or None."""
+    """The dataset that `save_to_disk` wrote to this folder, or None."""
     import datasets
 
     folder = Path(path).expanduser()
@@ -71,7 +71,7 @@ def _saved(path: str) -> Any:
     try:
         return datasets.load_from_disk(str(folder))
     except (OSError, ValueError) as error:
-        raise DataError(f"hf:{path} cannot be loaded: {_line(error)}. Save it anew with save_to_disk.") from error
+        raise DataError(f"hf:{path} cannot be loaded: {_line(error)}. Save it again with save_to_disk.") from error
 
 
 def _loaded(path: str, config: str | None, split: str | None) -> Any:
@@ -79,14 +79,14 @@ def _loaded(path: str, config: str | None, split: str | None) -> Any:
 
     folder = Path(path).expanduser()
     try:
-        # Left to itself, an older version of the library asks at the terminal whether to run remote code.
+        # By default, older versions of the library ask at the terminal whether to run remote code.
         return datasets.load_dataset(
             str(folder) if folder.is_dir() else path, config, split=split, trust_remote_code=False
         )
     except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         raise DataError(
             f"hf:{path} cannot be loaded: {_line(error)}. Check the name, the split and the network, "
-            "or save it with save_to_disk elsewhere and write hf:FOLDER."
+            "or save it with save_to_disk elsewhere and use hf:FOLDER."
         ) from error
 
 
@@ -104,9 +104,7 @@ def _parts(name: str) -> tuple[str, str | None, str | None]:
     """
     parts: list[str | None] = list(re.split(r":(?![^\[]*\])", name))
     if len(parts) > 3 or not all(parts):
-        raise DataError(
-            f"hf:{name} has a part too many or too few. Write hf:NAME, hf:NAME:SPLIT or hf:NAME:CONFIG:SPLIT."
-        )
+        raise DataError(f"hf:{name} has too many or too few parts. Use hf:NAME, hf:NAME:SPLIT or hf:NAME:CONFIG:SPLIT.")
     path, *middle = parts
     split = middle.pop() if middle else None
     return str(path), middle[0] if middle else None, split

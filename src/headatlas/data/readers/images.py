@@ -14,14 +14,14 @@ LABELS = "labels.csv"
 
 
 def require_folder(path: str) -> None:
-    """Raise unless there is a folder at `path`."""
+    """Raise an error if the folder is missing."""
     if not Path(path).expanduser().is_dir():
-        what = "not a folder" if Path(path).expanduser().exists() else "not there"
-        raise DataError(f"{path} is {what}. Write images:FOLDER, a local folder with a sub-folder for each label.")
+        what = "not a folder" if Path(path).expanduser().exists() else "missing"
+        raise DataError(f"{path} is {what}. Use images:FOLDER, a local folder with one subfolder per label.")
 
 
 def folder(path: str) -> Iterator[Example | Skipped]:
-    """Every image below the folder, in the order of its relative path, which is its id."""
+    """Every image in the folder and its subfolders, ordered by relative path, which is the id."""
     root = Path(path).expanduser().resolve()
     labels = _labels(root)
     files = _files(root)
@@ -34,13 +34,13 @@ def folder(path: str) -> Iterator[Example | Skipped]:
         else:
             yield Example(name, image=str(files[name]), columns=_columns(name, labels))
     for name in sorted(set(labels or ()) - set(files)):
-        yield Skipped(name, f"in {LABELS}, but not there")
+        yield Skipped(name, f"in {LABELS}, but the file is missing")
 
 
 def folder_bytes(path: str) -> Iterator[bytes]:
     """Names and contents of all files, for the fingerprint."""
     for name, file in _files(Path(path).expanduser().resolve()).items():
-        # The size goes first, so that no two folders give the same bytes.
+        # The size comes first, so that no two folders give the same bytes.
         yield f"{name}\0{file.stat().st_size}\0".encode()
         with file.open("rb") as stream:
             while block := stream.read(1 << 20):
@@ -48,9 +48,9 @@ def folder_bytes(path: str) -> Iterator[bytes]:
 
 
 def image_fault(path: Path) -> str | None:
-    """Why this file cannot be used as an image, if it cannot.
+    """Why this file cannot be used as an image, or None.
 
-    All pixels are decoded, since a file that was cut short still has a good header.
+    All pixels are decoded, since a truncated file still has a valid header.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -58,14 +58,14 @@ def image_fault(path: Path) -> str | None:
         if not path.stat().st_size:
             return "zero bytes"
         with Image.open(path) as image:
-            # A JPEG is read fastest at an eighth of its size; nothing here looks at the pixels.
+            # A JPEG is decoded fastest at an eighth of its size; the pixels are not used here.
             image.draft("L", (1, 1))
             image.load()
     except UnidentifiedImageError:
         return "not an image"
     except FileNotFoundError:
-        return "not there"
-    except Exception as error:  # Each format of PIL has its own errors for damaged files.
+        return "missing"
+    except Exception as error:  # PIL raises different errors for each format.
         return f"cannot be read as an image: {error}"
     return None
 
@@ -78,7 +78,7 @@ def _files(root: Path) -> dict[str, Path]:
 def _columns(name: str, labels: dict[str, dict[str, object]] | None) -> dict[str, object]:
     if labels is None:
         return {"label": name.split("/")[0] if "/" in name else None}
-    # An image the table does not name has no label; its folder need not be one.
+    # An image that is not in the table has no label; its folder may not be a label.
     return labels.get(name) or dict.fromkeys(next(iter(labels.values()), {"label": None}))
 
 

@@ -1,4 +1,4 @@
-"""SQuAD v1.1 and v2.0, and the packaged corpus, which has the same form."""
+"""SQuAD v1.1 and v2.0, and the packaged corpus, which has the same format."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ Kind = TypeVar("Kind")
 
 
 def questions(path: str) -> Iterator[Example]:
-    """One example for each question: the question is the text, the passage its pair.
+    """One example per question: the question is the text, the passage its pair.
 
     >>> example = next(questions(SAMPLE))
     >>> start = example.columns["answer_start"]
@@ -27,17 +27,17 @@ def questions(path: str) -> Iterator[Example]:
     """
     for article, paragraph in _paragraphs(path):
         context = _need(paragraph, "context", str, path)
-        around = {**_scalars(article), **_scalars(paragraph)}
+        shared = {**_scalars(article), **_scalars(paragraph)}
         if "id" in paragraph:
-            around["paragraph_id"] = paragraph["id"]
+            shared["paragraph_id"] = paragraph["id"]
         for qa in _need(paragraph, "qas", list, path):
             key = _need(qa, "id", str, path)
-            columns = {**around, **_scalars(qa), **_answers(qa, path), "question_id": key}
+            columns = {**shared, **_scalars(qa), **_answers(qa, path), "question_id": key}
             yield Example(key, text=_need(qa, "question", str, path), pair=context, columns=columns)
 
 
 def passages(path: str) -> Iterator[Example]:
-    """One example for each passage.
+    """One example per passage.
 
     >>> next(passages(SAMPLE)).columns
     {'title': 'Tides', 'topic': 'tides', 'style': 'plain'}
@@ -55,7 +55,7 @@ def _paragraphs(path: str) -> Iterator[tuple[Record, Record]]:
 
 
 def _answers(qa: Record, path: str) -> dict[str, object]:
-    """The gold answers; v1.1 has no unanswerable questions and does not say so."""
+    """The gold answers; in v1.1 every question is answerable."""
     gold = _need({"answers": [], **qa}, "answers", list, path)
     texts = [_need(answer, "text", str, path) for answer in gold]
     return {
@@ -67,12 +67,12 @@ def _answers(qa: Record, path: str) -> dict[str, object]:
 
 
 def _scalars(record: Record) -> dict[str, object]:
-    """The fields that fit in a cell of a table, but for those that have a place of their own."""
-    own = {"id", "context", "question", "is_impossible"}
+    """The fields that fit in a cell of a table, except those stored elsewhere."""
+    stored_elsewhere = {"id", "context", "question", "is_impossible"}
     return {
         name: value
         for name, value in record.items()
-        if name not in own and (value is None or isinstance(value, str | int | float))
+        if name not in stored_elsewhere and (value is None or isinstance(value, str | int | float))
     }
 
 
@@ -82,9 +82,9 @@ def _need(record: Any, name: str, kind: type[Kind], path: str) -> Kind:
         return value
     where = f" at id {record['id']!r}" if isinstance(record, dict) and "id" in record else ""
     raise DataError(
-        f"{path} is not in SQuAD form: no {name!r} ({kind.__name__}){where}. Expected "
+        f"{path} is not in SQuAD format: no {name!r} ({kind.__name__}){where}. Expected "
         '{"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}; '
-        "read other JSON as .jsonl, one object a line."
+        "read other JSON as .jsonl, one object per line."
     )
 
 

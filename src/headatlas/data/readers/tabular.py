@@ -15,7 +15,7 @@ __all__ = ["READERS", "comma_separated", "csv_rows", "json_lines", "parquet", "t
 
 Row = dict[str, object]
 
-# pyarrow settles the type of each column in the first block, a row must fit in one, and some 30 are read ahead:
+# pyarrow infers the type of each column from the first block, a row must fit in a block, and about 30 are read ahead:
 # with blocks of 4 MB a file of any length needs about 250 MB.
 BLOCK = 1 << 22
 NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
@@ -26,7 +26,7 @@ class _Unquoted(csv.excel_tab):
 
 
 def json_lines(path: str, columns: Columns) -> Iterator[Example | Skipped]:
-    """A JSON object on each line."""
+    """The rows of a JSON lines file: one object per line."""
     rows = _json_rows(path)
     first = next(rows, None)
     if first is not None:
@@ -41,7 +41,7 @@ def _json_rows(path: str) -> Iterator[Row]:
             row = parse_json(line, path, number)
             if not isinstance(row, dict):
                 kind = type(row).__name__
-                raise DataError(f'{path}, line {number}: a {kind}, not an object. Write {{"text": …}} on each line.')
+                raise DataError(f'{path}, line {number}: a {kind}, not an object. Use {{"text": …}} on each line.')
             yield row
 
 
@@ -56,16 +56,16 @@ def parquet(path: str, columns: Columns) -> Iterator[Example | Skipped]:
             batches = table.iter_batches(batch_size=1024)
             yield from picked.examples((row for batch in batches for row in batch.to_pylist()), path)
     except (ArrowException, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read as Parquet: {error}. Check that it is whole.") from error
+        raise DataError(f"{path} cannot be read as Parquet: {error}. Check that it is complete.") from error
 
 
 def comma_separated(path: str, columns: Columns) -> Iterator[Example | Skipped]:
-    """The rows of a CSV file; quoted values may hold commas and line breaks."""
+    """The rows of a CSV file; quoted values may contain commas and line breaks."""
     return _separated(path, columns, ",")
 
 
 def tab_separated(path: str, columns: Columns) -> Iterator[Example | Skipped]:
-    """The rows of a TSV file; a quotation mark is a character like any other."""
+    """The rows of a TSV file; quotation marks have no special meaning."""
     return _separated(path, columns, "\t")
 
 
@@ -75,9 +75,11 @@ def _separated(path: str, columns: Columns, delimiter: str) -> Iterator[Example 
         return
     headless = _headless(first, columns)
     names = [f"column_{number}" for number in range(1, len(first) + 1)] if headless else first
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise DataError(f"{path} has more than one column {twice!r}. Give each its own name in the first row.")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise DataError(
+            f"{path} has more than one column {duplicate!r}. Give each column a unique name in the first row."
+        )
     picked = columns.pick(names, path, default=_only_text(first, names, columns, path) if headless else None)
     yield from picked.examples(csv_rows(path, delimiter, names if headless else None, picked), path)
 
@@ -85,9 +87,9 @@ def _separated(path: str, columns: Columns, delimiter: str) -> Iterator[Example 
 def csv_rows(
     path: str, delimiter: str = ",", names: list[str] | None = None, picked: Picked | None = None
 ) -> Iterator[Row]:
-    """Rows with the types pyarrow finds in their values, except that what was picked stays text.
+    """Rows with the types that pyarrow infers; picked columns stay text.
 
-    Without `names`, the first row has the names.
+    Without `names`, the first row contains the names.
     """
     import pyarrow
     from pyarrow import csv as reader
@@ -106,7 +108,7 @@ def csv_rows(
             if any(pyarrow.types.is_binary(column.type) for column in table.schema):
                 check_utf8(path)
             for batch in table:
-                # A whole block as Python objects would take far more room than its bytes.
+                # A whole block as Python objects would need much more memory than its bytes.
                 for start in range(0, batch.num_rows, 1024):
                     yield from batch.slice(start, 1024).to_pylist()
     except pyarrow.ArrowException as error:
@@ -116,10 +118,10 @@ def csv_rows(
 
 def _remedy(problem: str, delimiter: str) -> str:
     if "conversion" in problem:
-        return "Its types are those of its first 4 MB; save it as .jsonl or .parquet, where each value has its own."
+        return "Column types are inferred from the first 4 MB; save it as .jsonl or .parquet, which store types."
     if delimiter == "\t":
-        return "In .tsv files nothing is quoted; if yours has quoted values, save it as .csv."
-    return "Mend that row: each needs as many values as the first."
+        return "Values in .tsv files are not quoted; if yours are, save it as .csv."
+    return "Fix that row: each row needs as many values as the first."
 
 
 def _first_row(path: str, delimiter: str) -> list[str]:
@@ -128,11 +130,11 @@ def _first_row(path: str, delimiter: str) -> list[str]:
         try:
             return next((row for row in csv.reader(stream, dialect) if row), [])
         except csv.Error as error:
-            raise DataError(f"{path} cannot be read: {error} in its first row. Mend that row.") from error
+            raise DataError(f"{path} cannot be read: {error} in its first row. Fix that row.") from error
 
 
 def _headless(first: list[str], columns: Columns) -> bool:
-    """Whether the first row is data already: words and numbers side by side, and no column of a known name."""
+    """Whether the first row is data: it mixes words and numbers and has no known column name."""
     if named(first, TEXT_NAMES) or columns.text in first or columns.pair in first:
         return False
     numbers = [bool(NUMBER.fullmatch(cell)) for cell in first if cell]
@@ -144,7 +146,7 @@ def _only_text(first: list[str], names: list[str], columns: Columns, path: str) 
     texts = [name for name in texts if name != columns.pair]
     if columns.text is None and len(texts) > 1:
         raise DataError(
-            f"{path} has no row of names, and more than one column of text: {', '.join(texts)}. "
+            f"{path} has no header row and more than one text column: {', '.join(texts)}. "
             f"Choose one with text_column={texts[0]!r}."
         )
     return texts[0] if texts else None

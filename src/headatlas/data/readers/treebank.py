@@ -1,4 +1,4 @@
-"""CoNLL-U: sentences already split into words, with the syntax of each word."""
+"""CoNLL-U: sentences split into words, with the syntax of each word."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,12 +14,12 @@ PER_WORD = ("upos", "xpos", "head", "deprel", "lemma")
 
 
 def sentences(path: str) -> Iterator[Example]:
-    """One example for each sentence; its words are the lines with a whole number as id."""
+    """One example per sentence; its words are the lines with an integer id."""
     from conllu import parse_incr
     from conllu.exceptions import ParseException
 
-    # The library cuts a value at its second "=", and needs most of its time for columns that are not read here.
-    raw = dict.fromkeys(("feats", "deps", "misc"), _as_it_is)
+    # The library truncates values at the second "=", and spends most of its time on columns that are not used here.
+    raw = dict.fromkeys(("feats", "deps", "misc"), _unparsed)
     document: str | None = None
     number = 0
     with open_text(path) as stream:
@@ -49,7 +49,7 @@ def _example(sentence: Any, number: int, document: str | None, path: str) -> Exa
     return Example(name, text=sentence.metadata.get("text") or " ".join(words), words=words, columns=columns)
 
 
-def _as_it_is(line: list[str], column: int) -> str:
+def _unparsed(line: list[str], column: int) -> str:
     return line[column]
 
 

@@ -1,4 +1,4 @@
-"""Collect what every head does on every example: pooled maps, statistics, and a sample of queries and keys."""
+"""Collect the attention of every head on every example: pooled maps, statistics, and a sample of queries and keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headatlas.errors import OptionError
 from headatlas.models.encode import Overlong
 from headatlas.models.model import Model
 from headatlas.numeric.threads import single_thread
-from headatlas.stages.collect.block import CollectBlock, Job
+from headatlas.stages.collect.block import CollectBlock, CollectJob
 from headatlas.stages.collect.plan import Options, Plan, plan
 from headatlas.stages.collect.sampled import NAMES
 from headatlas.stages.collect.stat_axis import statistics_of
@@ -41,16 +41,41 @@ def maps(
     workers: int = 0,
     scheduler: str | None = None,
 ) -> Atlas:
-    """Collect a dataset with a model into an atlas at `path`, or go on where an earlier run of the same call stopped.
-
-    `resolution` is the side of the pooled maps. A text longer than `max_tokens` (or than the model takes) is truncated
-    or, with `overlong="window"`, cut in overlapping windows. `qk_tokens` tokens in whole examples, drawn with `seed`,
-    keep their queries and keys. `workers` processes or a Dask `scheduler` share the work without changing a bit of it.
+    """Collect a dataset with a model into an atlas, or continue where an earlier run of the same call stopped.
 
     >>> import headatlas as ha
     >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://two.atlas")
     >>> atlas.read("pooled").shape  # (example, layer, head, query, key)
     (2, 6, 12, 32, 32)
+
+    Parameters
+    ----------
+    model : Model or str
+        A model loaded with `models.load`, or its name.
+    dataset : Dataset, str, or iterable of str or Example
+        A dataset loaded with `data.load`, its name, or the texts themselves.
+    path : str or path
+        Folder or fsspec URL of the atlas.
+    resolution : int
+        Side of the pooled maps.
+    max_tokens : int, optional
+        Longest text, if shorter than the model allows.
+    overlong : {"truncate", "window"}
+        Truncate longer texts, or cut them in overlapping windows.
+    qk_tokens : int
+        Number of tokens, in whole examples chosen at random, whose queries and keys are stored.
+    seed : int
+        Random seed.
+    batch_tokens : int
+        Tokens in one forward pass.
+    workers : int
+        Number of processes; 0 uses threads. The result is the same bit for bit.
+    scheduler : str, optional
+        Address of a Dask scheduler.
+
+    Returns
+    -------
+    Atlas
     """
     options = _options(Options(resolution, max_tokens, overlong, qk_tokens, seed, batch_tokens))
     texts = dataset if isinstance(dataset, Dataset) else data.load(dataset)
@@ -58,20 +83,26 @@ def maps(
         model = models.load(model, modality=texts.modality)
     elsewhere = bool(workers) or scheduler is not None
     if elsewhere and model.source is None:
-        raise OptionError("workers load the model by its name: save this one with save_pretrained and give its folder")
+        raise OptionError("workers load the model by name: save this one with save_pretrained and pass its folder")
     for note in model.notes:
         progress.say(f"{model.name}: {note}")
     atlas = _atlas(path, model, texts, options)
     with engine.result(atlas, "collect", "collect", asdict(options), inputs=_inputs(model, texts)) as result:
         if not result.finished:
-            made = plan(result, model, texts, options)
-            _report(made.counts, model)
-            _create_arrays(result, model, made, options)
-            job = Job(
-                result.place, options, made, model.modality, model.hash, model.source, None if elsewhere else model
+            collection_plan = plan(result, model, texts, options)
+            _report(collection_plan.counts, model)
+            _create_arrays(result, model, collection_plan, options)
+            job = CollectJob(
+                result.place,
+                options,
+                collection_plan,
+                model.modality,
+                model.hash,
+                model.source,
+                None if elsewhere else model,
             )
             _collect(result, job, workers, scheduler)
-            _finish(result, model, made)
+            _finish(result, model, collection_plan)
     return atlas
 
 
@@ -92,11 +123,11 @@ def _inputs(model: Model, dataset: Dataset) -> dict[str, Any]:
 
 
 def _atlas(path: str | os.PathLike[str], model: Model, dataset: Dataset, options: Options) -> Atlas:
-    """Create the atlas, or open it and make sure that it is the same collection."""
+    """Create the atlas, or open it and check that it is the same collection."""
     data = {"name": dataset.name, "modality": dataset.modality, "fingerprint": dataset.fingerprint}
     header = {"model": model.facts(), "data": data}
     atlas = Atlas.open(path) if Files(path).exists(HEADER) else Atlas.create(path, header)
-    if not atlas.entries("collect"):  # a run may have been stopped before it began
+    if not atlas.entries("collect"):  # a run may have stopped before it started
         with atlas.editing() as current:
             current |= header
         return atlas
@@ -105,13 +136,13 @@ def _atlas(path: str | os.PathLike[str], model: Model, dataset: Dataset, options
     if differences:
         raise OptionError(
             f"{atlas.files.url} is another collection: {'; '.join(differences)}. "
-            "Give the same options to continue it, or another place with -o"
+            "Use the same options to continue it, or another path with -o"
         )
     return atlas
 
 
 def _differences(existing: dict[str, Any], asked: dict[str, Any]) -> list[str]:
-    """What differs between two recipes, in words."""
+    """Sentences about the differences between two recipes."""
     before, now = existing["options"], asked["options"]
     differences = [
         f"{name} is {before.get(name)} there and {value} here"
@@ -128,13 +159,13 @@ def _differences(existing: dict[str, Any], asked: dict[str, Any]) -> list[str]:
 
 
 def _report(counts: dict[str, Any], model: Model) -> None:
-    """Say what was left out or cut: never silently."""
+    """Report what was skipped or cut."""
     if counts["skipped"]:
         shown = "; ".join(counts["skipped_named"][:5]) + (" …" if counts["skipped"] > 5 else "")
         progress.say(f"skipped: {wording.many(counts['skipped'], 'example')} ({shown})")
     if counts["cut"]:
         lost = f"{wording.many(counts['cut'], 'text')} ({wording.many(counts['cut_tokens'], 'token')} lost)"
-        progress.say(f"truncated: {lost}; --overlong window keeps all of it")
+        progress.say(f"truncated: {lost}; --overlong window keeps the whole text")
     if counts["windowed"]:
         progress.say(f"cut in windows: {wording.many(counts['windowed'], 'text')} in {counts['windows']:,} windows")
     if counts["unknown"] > counts["tokens"] / 5:
@@ -142,42 +173,42 @@ def _report(counts: dict[str, Any], model: Model) -> None:
         progress.say(f"{share} of all tokens are unknown to the tokenizer of {model.name}: does it fit these texts?")
 
 
-def _create_arrays(result: engine.Result, model: Model, made: Plan, options: Options) -> None:
+def _create_arrays(result: engine.Result, model: Model, plan: Plan, options: Options) -> None:
     r = options.resolution
     names = list(statistics_of(model).names)
-    sizes = {"example": made.counts["examples"], "block": made.blocks, "row": made.rows, "layer": len(model.layers)}
+    sizes = {"example": plan.counts["examples"], "block": plan.blocks, "row": plan.rows, "layer": len(model.layers)}
     sizes |= {"head": model.heads, "key_head": model.key_heads, "query": r, "key": r}
     sizes |= {"feature": model.width, "stat": len(names)}
-    result.create_array("pooled", sizes, made.block)
+    result.create_array("pooled", sizes, plan.block)
     result.create_array("pooled_mean", sizes, 1)
-    result.create_array("stats", sizes, made.block, {"stats": names})
-    for name in NAMES if made.rows else ():
-        result.create_array(name, sizes, made.row_block)
+    result.create_array("stats", sizes, plan.block, {"stats": names})
+    for name in NAMES if plan.rows else ():
+        result.create_array(name, sizes, plan.row_block)
 
 
-def _collect(result: engine.Result, job: Job, workers: int, scheduler: str | None) -> None:
+def _collect(result: engine.Result, job: CollectJob, workers: int, scheduler: str | None) -> None:
     ranges = [job.plan.examples(number) for number in range(job.plan.blocks)]
     with single_thread():
         engine.run_blocks(result, CollectBlock(job), ranges, "collecting", workers=workers, scheduler=scheduler)
 
 
-def _finish(result: engine.Result, model: Model, made: Plan) -> None:
+def _finish(result: engine.Result, model: Model, plan: Plan) -> None:
     """Write the tables of layers and heads."""
     files = [
         result.write_table("layers", pa.Table.from_pylist([asdict(layer) for layer in model.layers])),
-        result.write_table("heads", _heads(result.atlas, model, made)),
+        result.write_table("heads", _heads(result.atlas, model, plan)),
     ]
-    facts = {"counts": made.counts, "block": made.block, "stats": list(statistics_of(model).names)}
+    facts = {"counts": plan.counts, "block": plan.block, "stats": list(statistics_of(model).names)}
     result.finish(facts, files)
 
 
-def _heads(atlas: Atlas, model: Model, made: Plan) -> pa.Table:
+def _heads(atlas: Atlas, model: Model, plan: Plan) -> pa.Table:
     """Mean of each statistic over all examples, summed block by block in the order of examples."""
     names = statistics_of(model).names
     shape = (len(model.layers), model.heads, len(names))
     sums, counts = np.zeros(shape), np.zeros(shape, np.int64)
-    for start in range(0, made.counts["examples"], made.block):
-        values = atlas.read("stats", slice(start, start + made.block)).astype(np.float64)
+    for start in range(0, plan.counts["examples"], plan.block):
+        values = atlas.read("stats", slice(start, start + plan.block)).astype(np.float64)
         sums += np.nansum(values, 0)
         counts += (~np.isnan(values)).sum(0)
     with np.errstate(invalid="ignore"):

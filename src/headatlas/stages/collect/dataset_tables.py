@@ -63,12 +63,12 @@ class TableWriter:
         ]  # fmt: skip
         table = {name: [row.get(name) for row in numbered] for name in self.example_schema.names}
         self._examples.write_table(pa.Table.from_pydict(table, schema=self.example_schema))
-        columns = [_patch_columns(self.grid) if self.grid else _token_columns(one) for _, one in rows]
+        columns = [_patch_columns(self.grid) if self.grid else _token_columns(encoded) for _, encoded in rows]
         place = {
             "token": np.arange(starts[0], starts[-1]),
             "example": np.repeat(np.arange(first, first + len(rows)), sizes),
         }
-        joined = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+        joined = {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}
         self._tokens.write_table(pa.Table.from_pydict(place | joined, schema=self.token_schema))
         self.lengths += sizes
         self.tokens += sum(sizes)
@@ -104,38 +104,38 @@ def _patch_columns(grid: Grid) -> dict[str, Any]:
     }
 
 
-# the dataset's own columns
+# columns of the dataset
 
 
-def own_name(column: str) -> str:
-    """A column of the dataset that is called like one of ours gets another name."""
+def stored_name(column: str) -> str:
+    """The name of a dataset column in `examples`; a prefix avoids the names used by headatlas."""
     return f"data_{column}" if column in EXAMPLES else column
 
 
 def column_types(dataset: Dataset) -> dict[str, Any]:
-    """Types of the dataset's columns over all examples; a column of many types is kept as JSON."""
+    """Types of the dataset's columns over all examples; a column with several types is stored as JSON."""
     types: dict[str, Any] = {}
     for batch in batched(dataset, 1024):
         for name in dict.fromkeys(name for example in batch for name in example.columns):
-            found = _infer([example.columns.get(name) for example in batch])
-            types[own_name(name)] = _common(types.get(own_name(name), pa.null()), found)
+            kind = _infer([example.columns.get(name) for example in batch])
+            types[stored_name(name)] = _common(types.get(stored_name(name), pa.null()), kind)
     return {name: TEXT if pa.types.is_null(kind) else kind for name, kind in types.items()}
 
 
 def column_value(value: Any, kind: Any) -> Any:
-    """A value as its column keeps it."""
+    """A value as it is stored in its column."""
     if pa.types.is_string(kind) and value is not None:
         return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
     return value
 
 
 def clean(text: str) -> str:
-    """Half of a surrogate pair, which JSON may spell, is no character and cannot be stored."""
+    """Replace halves of surrogate pairs, which JSON can contain but UTF-8 cannot store."""
     return text.encode("utf-8", "replace").decode()
 
 
 def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Lists of `size` items, the last one perhaps shorter."""
+    """Lists of `size` items, the last one possibly shorter."""
     rest = iter(items)
     while batch := list(islice(rest, size)):
         yield batch
@@ -148,9 +148,9 @@ def _infer(values: list[Any]) -> Any:
         return TEXT
 
 
-def _common(one: Any, other: Any) -> Any:
+def _common(first: Any, second: Any) -> Any:
     try:
-        both = [pa.schema([("x", one)]), pa.schema([("x", other)])]
+        both = [pa.schema([("x", first)]), pa.schema([("x", second)])]
         return pa.unify_schemas(both, promote_options="permissive").field("x").type
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return TEXT

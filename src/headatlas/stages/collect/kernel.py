@@ -1,7 +1,7 @@
-"""Softmax and every reduction of a map in one pass over each row, while the row is in the first-level cache.
+"""Softmax and all reductions of a map in one pass over each row, while the row is in the first-level cache.
 
-A row of scores becomes a row of attention in place; on the way its entropy, distances and moments are summed, and it is
-added to the pooled rows. Nothing is computed twice and no logarithm is taken per element: with s the scores minus their
+A row of scores becomes a row of attention in place; its entropy, distances and moments are summed, and it is added to
+the pooled rows. Nothing is computed twice and no logarithm is taken per element: with s the scores minus their
 largest, entropy = ln Σeˢ − Σ s·eˢ / Σeˢ.
 """
 
@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 F = np.float32
 ZERO, ONE, HALF = F(0), F(1), F(0.5)
-LOWEST = F(-87)  # e**-87 is the smallest float32 that is still normal; masked scores end here
+LOWEST = F(-87)  # e**-87 is close to the smallest normal float32; masked scores are clipped to it
 LOG2E, LN2_HIGH, LN2_LOW = F(1.4426950408889634), F(0.693359375), F(-2.12194440e-4)
 E0, E1, E2, E3, E4, E5 = F(1.9875691e-4), F(1.3981999e-3), F(8.3334519e-3), F(4.1665796e-2), F(1.6666666e-1), F(0.5)
 
@@ -27,7 +27,7 @@ FIRST_OFFSET = 6
 FIRST_RELATION = FIRST_OFFSET + len(OFFSETS)
 REACH = 4
 
-LOOSE = {"contract", "reassoc", "nsz"}  # sums may be reordered, so that they run in vector lanes; NaN stays NaN
+LOOSE = {"contract", "reassoc", "nsz"}  # sums may be reordered, so that they are vectorized; NaN stays NaN
 HOW: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True}
 # Always inlined: a helper that stays a function has two compiled bodies, its own and the one inside its caller's cached
 # code, which sum in different orders; which of them runs would depend on whether this process compiled or loaded it.
@@ -36,7 +36,7 @@ PART: dict[str, Any] = {"error_model": "numpy", "forceinline": True}
 
 @intrinsic
 def _power_of_two(context: Any, exponent: Any) -> Any:
-    """2 ** exponent for a whole float32, by its bits; a plain call would keep the loop out of the vector lanes."""
+    """2 ** exponent for a whole float32, by its bits; a plain call would prevent vectorization."""
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         integer = target.get_value_type(types.int32)
@@ -85,7 +85,7 @@ def _softmax(row: Any) -> Any:
 
 @njit(fastmath=LOOSE, **PART)
 def _along(row: Any, keys: Any, own: Any) -> Any:
-    """Mean distance, mean signed distance and deviation of the key position, keys lying on a line."""
+    """Mean distance, mean signed distance and deviation of the key position, for keys on a line."""
     mean, away = ZERO, ZERO
     for j in range(row.shape[0]):
         step = keys[j] - own
@@ -136,11 +136,11 @@ def reduce_heads(
     scores: Any,  # (head, query, key) float32: scores on entry, attention on return
     reach: Any,  # (2, query) first allowed key, and one past the last
     allowed: Any,  # (query,) number of allowed keys
-    layout: Any,  # what is known of the tokens, see layout.Layout
+    layout: Any,  # see layout.Layout
     pooled: Any,  # (head, r, r) out
     sums: Any,  # (head, statistic) out
 ) -> None:
-    """Scores of some heads of one example to attention, with pooled maps and sums on the way."""
+    """Turn scores of some heads of one example into attention; fill pooled maps and sums."""
     heads, queries, keys = scores.shape
     bins = np.zeros((pooled.shape[1], keys), np.float32)
     rows, columns, places = layout.rows, layout.columns, layout.places
@@ -187,7 +187,7 @@ def reduce_heads(
 
 @njit(**PART)
 def _finish(out: Any, queries: int, spread_queries: int, placed: int, relations: int) -> None:
-    """Sums to means; NaN where no query has what is asked for."""
+    """Turn sums into means; NaN where a statistic is undefined for every query."""
     out[ENTROPY] /= queries
     out[ENTROPY_RELATIVE] = out[ENTROPY_RELATIVE] / spread_queries if spread_queries else math.nan
     out[LARGEST] /= queries

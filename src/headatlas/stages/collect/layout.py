@@ -1,4 +1,4 @@
-"""What the statistics need to know of an example's tokens: prepared once, used by every layer and head."""
+"""What the statistics need to know about the tokens of an example: computed once, used by every layer and head."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SENTENCE_ENDS, CLOSERS = frozenset(".!?"), frozenset("\"'”’»)]}")
 
 
 class Layout(NamedTuple):
-    """What `kernel.reduce_heads` needs to know of the tokens."""
+    """What `kernel.reduce_heads` needs to know about the tokens."""
 
     rows: tuple[Ints, Floats]  # first bin of each query (query,), its weights in that and the following (query, bins)
     columns: tuple[Ints, Floats]  # first key of each bin (bin,), weights of that and the following keys (bin, keys)
@@ -37,7 +37,7 @@ class Layout(NamedTuple):
 
 
 def _line(count: int, scale: float) -> Floats:
-    """Tokens on a line: centres of their cells."""
+    """Tokens on a line: centers of their cells."""
     places = np.zeros((3, count), np.float32)
     places[1] = (np.arange(count) + 0.5) * scale
     places[2] = 1
@@ -46,14 +46,14 @@ def _line(count: int, scale: float) -> Floats:
 
 def _lists(keys: list[Ints]) -> tuple[Ints, Ints]:
     """Lists of unequal length end to end, with their starts."""
-    starts = np.cumsum([0, *(len(one) for one in keys)]).astype(np.int64)
+    starts = np.cumsum([0, *(len(part) for part in keys)]).astype(np.int64)
     return starts, np.concatenate([NONE, *keys]).astype(np.int64)
 
 
 def text_layout(
     queries: Tokens, keys: Tokens, specials: tuple[int, ...], separator: int | None, resolution: int, causal: bool
 ) -> Layout:
-    """A text; queries and keys are the same tokens unless the layer is one of cross attention."""
+    """The layout of a text; queries and keys are the same tokens except in cross attention."""
     cross = queries is not keys
     n, m = len(queries), len(keys)
     separators = (NONE, NONE)
@@ -73,7 +73,7 @@ def text_layout(
 
 @lru_cache(maxsize=64)
 def image_layout(grid: Grid, resolution: int) -> Layout:
-    """An image: special tokens in front, then patches row by row."""
+    """The layout of an image: special tokens first, then patches row by row."""
     offset, patches = len(grid.special), grid.rows * grid.columns
     count = offset + patches
     kinds = np.array([special_name(token) for token in grid.special], object)
@@ -191,7 +191,7 @@ def _plain(piece: str) -> str:
 
 
 def _text_marks(keys: Tokens, specials: tuple[int, ...]) -> list[Ints]:
-    """The marked keys of each statistic of that kind, special tokens in the place where they are declared."""
+    """The marked keys of each statistic of that kind, special tokens at the position where they are declared."""
     marks = []
     for mark in _TEXT_MARKS:
         marks += [mark(keys)] if mark is not None else [_where(keys.ids == token) for token in specials]
@@ -202,7 +202,7 @@ _Function = TypeVar("_Function")
 
 
 def _in_order(modality: Modality, kind: type, functions: Mapping[str, _Function]) -> tuple[_Function, ...]:
-    """The functions of the declared statistics of a kind, in their order; each must have one, and none may be left."""
+    """The functions of the declared statistics of a kind, in order; declarations and functions must match."""
     names = [entry.name for entry in collected(modality) if isinstance(entry.source, kind)]
     if {*names} != {*functions}:
         raise TypeError(f"declared and defined {kind.__name__} statistics differ: {sorted({*names} ^ {*functions})}")

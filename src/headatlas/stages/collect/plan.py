@@ -1,4 +1,4 @@
-"""The plan of a collection: all examples as tokens, written once; then blocks of work, each on its own."""
+"""The plan of a collection: all examples are written as tokens once, then collected in independent blocks."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from headatlas.stages.collect.dataset_tables import (
     clean,
     column_types,
     column_value,
-    own_name,
+    stored_name,
 )
 from headatlas.stages.collect.sampled import row_block, rows_for
 
-BLOCK_BYTES = 16 << 20  # what one block of an array may hold
+BLOCK_BYTES = 16 << 20  # largest block of an array
 SMALLEST_BLOCK = 8
-NAMED = 20  # skipped examples that are named one by one
+NAMED = 20  # at most this many skipped examples are listed
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What changes the result of a collection."""
+    """Options that change the result of a collection."""
 
     resolution: int
     max_tokens: int | None
@@ -45,11 +45,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Sizes of everything, known before the first map is made."""
+    """All sizes, known before the first map is computed."""
 
     counts: dict[str, Any]
     block: int  # examples in a block
-    rows: int  # of the arrays that keep vectors
+    rows: int  # of the arrays of vectors
     row_block: int  # rows in a block of them
 
     @property
@@ -66,15 +66,15 @@ PLAN = "plan"
 
 
 def plan(result: engine.Result, model: Model, dataset: Dataset, options: Options) -> Plan:
-    """The plan of this collection: as it was written, or made now."""
+    """The plan of this collection, read if it was written already."""
     if not result.pending([PLAN]):
         manifest = result.manifest(PLAN)
         assert manifest is not None  # it is not pending
         return Plan(**manifest["facts"])
-    made = _make(result, model, dataset, options)
+    new_plan = _make(result, model, dataset, options)
     files = [schema.TABLES[name].path(result.place.folder) for name in ("examples", "tokens", "sampled")]
-    result.write_manifest(PLAN, files, asdict(made))
-    return made
+    result.write_manifest(PLAN, files, asdict(new_plan))
+    return new_plan
 
 
 def _make(result: engine.Result, model: Model, dataset: Dataset, options: Options) -> Plan:
@@ -95,27 +95,27 @@ def _make(result: engine.Result, model: Model, dataset: Dataset, options: Option
 def _write_tables(
     result: engine.Result, model: Model, dataset: Dataset, options: Options, counts: dict[str, Any]
 ) -> list[int]:  # fmt: skip
-    """Write `examples` and `tokens` as the dataset is read; the number of tokens of each example."""
+    """Write `examples` and `tokens` as the dataset is read; returns the number of tokens of each example."""
     columns = column_types(dataset)
     with TableWriter(result, columns, model.grid) as writer, progress.bar("reading", None, "examples") as advance:
         for rows in batched(_rows(model, dataset, options, counts, columns), schema.TABLE_ROWS):
             writer.write(rows)
             advance(len(rows))
         if not writer.lengths:
-            raise DataError(f"{dataset.name} has no example that {model.name} can read: every text is empty")
+            raise DataError(f"{dataset.name} has no examples that {model.name} can read: every text is empty")
     return writer.lengths
 
 
 def _rows(
     model: Model, dataset: Dataset, options: Options, counts: dict[str, Any], columns: dict[str, Any]
 ) -> Iterator[Row]:
-    """Each example, or each window of it, as a row of `examples` with its tokens."""
+    """One row of `examples` with its tokens per example, or per window."""
     unknown = getattr(model.tokenizer, "unk_token_id", None)
     for example in dataset:
         text, pair = (None if part is None else clean(part) for part in (example.text, example.pair))
         shared = {"id": clean(example.id), "text": text, "pair": pair, "image": example.image}
         for name, value in example.columns.items():
-            shared[own_name(name)] = column_value(value, columns[own_name(name)])
+            shared[stored_name(name)] = column_value(value, columns[stored_name(name)])
         if model.grid is not None:
             count = len(model.grid.special) + model.grid.rows * model.grid.columns
             yield shared | {"window": 0, "windows": 1, "n_tokens": count, "n_target": 0, "cut": 0}, None
@@ -125,12 +125,16 @@ def _rows(
         if len(windows) > 1:
             counts["windowed"] += 1
             counts["windows"] += len(windows)
-        for one in windows:
-            counts["cut"] += one.cut > 0
-            counts["cut_tokens"] += one.cut
-            counts["unknown"] += int((one.source.ids == unknown).sum()) if unknown is not None else 0
-            sizes = {"n_tokens": len(one.source), "n_target": len(one.target) if one.target else 0, "cut": one.cut}
-            yield shared | sizes | {"window": one.window, "windows": one.windows}, one
+        for encoded in windows:
+            counts["cut"] += encoded.cut > 0
+            counts["cut_tokens"] += encoded.cut
+            counts["unknown"] += int((encoded.source.ids == unknown).sum()) if unknown is not None else 0
+            sizes = {
+                "n_tokens": len(encoded.source),
+                "n_target": len(encoded.target) if encoded.target else 0,
+                "cut": encoded.cut,
+            }
+            yield shared | sizes | {"window": encoded.window, "windows": encoded.windows}, encoded
 
 
 def _block(examples: int, size: int) -> int:
@@ -140,7 +144,7 @@ def _block(examples: int, size: int) -> int:
 
 
 def _sample(lengths: list[int], options: Options) -> dict[int, int]:
-    """Whole examples in a seeded random order, as many as fit; at least one unless none is wanted."""
+    """Whole examples in random order, as many as fit; at least one unless `qk_tokens` is 0."""
     chosen: dict[int, int] = {}
     total = 0
     for example in np.random.default_rng(options.seed).permutation(len(lengths)):

@@ -1,8 +1,8 @@
-"""The watcher of `collect`: attends in the model's place and reduces every map as it is made.
+"""The watcher of `collect`: computes the attention in place of the model and reduces every map at once.
 
-A layer proven to be standard takes the fast path: scores of one example and a few heads at a time go through
-`kernel.reduce_heads`, which leaves attention in their place, and attention times value is the layer's output. Padding
-is never touched. Any other layer is asked for its own maps, and their logarithms go through the same kernel.
+A layer proven to be standard takes the fast path: the scores of one example and a few heads at a time go through
+`kernel.reduce_heads`, which turns them into attention in place, and attention times value is the output of the layer.
+Padding is never computed. Other layers compute their own maps, whose logarithms go through the same kernel.
 """
 
 from __future__ import annotations
@@ -22,35 +22,37 @@ from headatlas.stages.collect import kernel
 from headatlas.stages.collect.layout import Layout
 from headatlas.stages.collect.stat_axis import Statistics
 
-CACHE = 150_000  # scores worked on at a time: what a second-level cache holds
+CACHE = 150_000  # scores computed at a time: they fit in a second-level cache
 SUM_TOLERANCE = 1e-3
 
 Keep = Callable[[Layer, tuple[Tensor, Tensor, Tensor]], None]
-Lay = Callable[[int, Kind, bool], Layout]
+MakeLayout = Callable[[int, Kind, bool], Layout]
 Intervals = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Reduce:
     """Pooled maps (example, layer, head, r, r) and statistics (example, layer, head, stat) of one batch."""
 
-    def __init__(self, model: Model, batch: Batch, statistics: Statistics, resolution: int, lay: Lay) -> None:
-        self.batch, self.statistics, self.resolution, self.lay = batch, statistics, resolution, lay
+    def __init__(
+        self, model: Model, batch: Batch, statistics: Statistics, resolution: int, make_layout: MakeLayout
+    ) -> None:
+        self.batch, self.statistics, self.resolution, self.make_layout = batch, statistics, resolution, make_layout
         shape = (len(batch.lengths), len(model.layers), model.heads)
         self.pooled = np.full((*shape, resolution, resolution), np.nan, np.float16)
         self.stats = np.full((*shape, len(statistics.names)), np.nan, np.float32)
-        self.keep: Keep | None = None  # what is done with the vectors of each layer
+        self.keep: Keep | None = None  # called with the vectors of each layer
         self._layouts: dict[tuple[int, Kind, bool], Layout] = {}
         self._masks: dict[int, tuple[Tensor, list[Intervals] | None]] = {}
 
     def call(self, layer: Layer, call: Call) -> Attended:
-        """Attend and reduce."""
+        """Compute the attention and reduce it."""
         _check_finite(layer, call)
         self.vectors(layer, call.query, call.key, call.value)
         intervals = self._intervals(layer, call.mask) if layer.standard else None
         if intervals is not None:
             return self._attend(layer, call, intervals), None
         output, weights = call.eager()
-        assert weights is not None  # the trial forward pass has shown that this layer gives them
+        assert weights is not None  # the trial forward pass showed that this layer returns them
         self._reduce_maps(layer, weights, self._intervals(layer, call.mask))
         return output, weights
 
@@ -59,7 +61,7 @@ class Reduce:
         self._reduce_maps(layer, weights, self._intervals(layer, None))
 
     def vectors(self, layer: Layer, query: Tensor, key: Tensor, value: Tensor) -> None:
-        """Hand on the vectors of one layer."""
+        """Pass on the vectors of one layer."""
         if self.keep is not None:
             self.keep(layer, (query, key, value))
 
@@ -72,12 +74,12 @@ class Reduce:
             n, m = self.batch.extent(e, layer.kind)
             step = max(1, min(heads, CACHE // (n * m)))
             for h in range(0, heads, step):
-                own = slice(h, min(h + step, heads))
-                shared = [head // groups for head in range(own.start, own.stop)] if groups > 1 else own
+                part = slice(h, min(h + step, heads))
+                shared = [head // groups for head in range(part.start, part.stop)] if groups > 1 else part
                 keys = call.key[e, shared, :m].transpose(1, 2)
-                scores = torch.baddbmm(_NOTHING, call.query[e, own, :n], keys, beta=0, alpha=scaling)
-                self._reduce(e, layer, own, scores, intervals[e])
-                output[e, :n, own] = torch.bmm(scores, call.value[e, shared, :m]).transpose(0, 1)
+                scores = torch.baddbmm(_NOTHING, call.query[e, part, :n], keys, beta=0, alpha=scaling)
+                self._reduce(e, layer, part, scores, intervals[e])
+                output[e, :n, part] = torch.bmm(scores, call.value[e, shared, :m]).transpose(0, 1)
         return output
 
     def _reduce_maps(self, layer: Layer, weights: Tensor, intervals: list[Intervals] | None) -> None:
@@ -90,45 +92,45 @@ class Reduce:
             reach = np.stack([np.zeros(n, np.int64), np.full(n, m, np.int64)])
             self._reduce(e, layer, slice(0, heads), maps.log().contiguous(), (reach, allowed))
 
-    def _reduce(self, e: int, layer: Layer, own: slice, scores: Tensor, interval: Intervals) -> None:
+    def _reduce(self, e: int, layer: Layer, heads: slice, scores: Tensor, interval: Intervals) -> None:
         pooled = np.empty((len(scores), self.resolution, self.resolution), np.float32)
         sums = np.empty((len(scores), self.statistics.count))
         kernel.reduce_heads(scores.numpy(), *interval, self._layout(e, layer), pooled, sums)
         if not np.isfinite(sums[:, kernel.ENTROPY]).all():
             raise _not_numbers(layer)
-        self.pooled[e, layer.index, own] = pooled
-        self.stats[e, layer.index, own] = self.statistics.from_sums(sums, layer.kind, scores.shape[-1])
+        self.pooled[e, layer.index, heads] = pooled
+        self.stats[e, layer.index, heads] = self.statistics.from_sums(sums, layer.kind, scores.shape[-1])
 
     def _layout(self, e: int, layer: Layer) -> Layout:
-        which = (e, layer.kind, layer.causal)
-        if which not in self._layouts:
-            self._layouts[which] = self.lay(*which)
-        return self._layouts[which]
+        key = (e, layer.kind, layer.causal)
+        if key not in self._layouts:
+            self._layouts[key] = self.make_layout(*key)
+        return self._layouts[key]
 
     def _intervals(self, layer: Layer, mask: Tensor | None) -> list[Intervals] | None:
-        """For each example which keys each query may see; None if they are no simple intervals."""
+        """The keys that each query of each example may attend to; None if they are not intervals."""
         if mask is None:
             return [_open(*self.batch.extent(e, layer.kind), layer.causal) for e in range(len(self.batch.lengths))]
-        if id(mask) not in self._masks:  # most layers share one mask; it is kept, so that its id stays its own
+        if id(mask) not in self._masks:  # most layers share one mask; it is stored so that its id stays unique
             self._masks[id(mask)] = (mask, self._read_mask(layer, mask))
         return self._masks[id(mask)][1]
 
     def _read_mask(self, layer: Layer, mask: Tensor) -> list[Intervals] | None:
         if mask.ndim != 4 or mask.shape[1] != 1:
             return None
-        found = []
+        intervals = []
         for e in range(len(self.batch.lengths)):
             n, m = self.batch.extent(e, layer.kind)
-            own = mask[e % mask.shape[0], 0].expand(max(n, mask.shape[2]), -1)[:n, :m]
-            seen = own > -1e4
-            if bool((own[seen] != 0).any()):
+            values = mask[e % mask.shape[0], 0].expand(max(n, mask.shape[2]), -1)[:n, :m]
+            seen = values > -1e4
+            if bool((values[seen] != 0).any()):
                 return None
             count, first = seen.sum(-1), seen.int().argmax(-1)
             last = m - 1 - seen.flip(-1).int().argmax(-1)
             if bool((count == 0).any()) or bool((last - first + 1 != count).any()):
                 return None
-            found.append((torch.stack([first, last + 1]).numpy(), count.numpy()))
-        return found
+            intervals.append((torch.stack([first, last + 1]).numpy(), count.numpy()))
+        return intervals
 
 
 _NOTHING = torch.zeros(1, 1, 1)
@@ -152,12 +154,12 @@ def _check_sums(layer: Layer, maps: Tensor) -> None:
     if worst > SUM_TOLERANCE and not layer.sink:
         raise ModelError(
             f"attention of layer {layer.index} ({layer.module}) does not sum to 1: a row is off by {worst:.3g}. "
-            "Its maps are no probabilities, so nothing was collected from them"
+            "Its maps are not probabilities, so nothing was collected from them"
         )
 
 
 def _not_numbers(layer: Layer) -> ModelError:
     return ModelError(
-        f"attention of layer {layer.index} ({layer.module}) is not a number (NaN or infinite). "
+        f"attention of layer {layer.index} ({layer.module}) is NaN or infinite. "
         "The weights are damaged or overflow; what was collected before is kept"
     )

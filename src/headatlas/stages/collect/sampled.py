@@ -1,4 +1,4 @@
-"""Queries, keys and lengths of values of the sampled examples, kept as the maps are made."""
+"""Queries, keys and norms of values of the sampled examples, stored as the maps are computed."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ def row_block(lengths: Sequence[int]) -> int:
 
 
 def rows_for(tokens: int, block: int) -> int:
-    """Rows an example takes: its tokens, and empty rows up to the end of its last block. So each example begins at a
-    block of its own, and a block is written by one hand.
+    """Rows of an example: its tokens, padded to whole blocks, so that no block is shared by two tasks.
 
     >>> rows_for(128, 128), rows_for(129, 128)
     (128, 256)
@@ -38,7 +37,7 @@ def rows_for(tokens: int, block: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ExampleVectors:
     """The rows of one example."""
 
     offset: int
@@ -47,39 +46,43 @@ class Kept:
     value_norm: NDArray[np.float32]  # (token, layer, key head)
 
 
-class Keeper:
-    """Keeps the vectors of those examples of a block that were sampled."""
+class SampledVectors:
+    """Collects the vectors of the sampled examples of a block."""
 
     def __init__(self, model: Model, sampled: dict[str, list[int]], examples: range, block: int) -> None:
-        found = zip(sampled["example"], sampled["offset"], sampled["tokens"], strict=True)
-        self.kept = {e: _empty(model, offset, rows_for(tokens, block)) for e, offset, tokens in found if e in examples}
+        entries = zip(sampled["example"], sampled["offset"], sampled["tokens"], strict=True)
+        self.vectors = {
+            e: _empty(model, offset, rows_for(tokens, block)) for e, offset, tokens in entries if e in examples
+        }
 
-    def take(self, numbers: Sequence[int], batch: Batch, layer: Layer, vectors: tuple[Tensor, Tensor, Tensor]) -> None:
-        """Keep one layer of a batch; vectors are (example, head, token, feature)."""
+    def add(self, numbers: Sequence[int], batch: Batch, layer: Layer, vectors: tuple[Tensor, Tensor, Tensor]) -> None:
+        """Add one layer of a batch; vectors are (example, head, token, feature)."""
         query, key, value = vectors
         for e, number in enumerate(numbers):
-            if (own := self.kept.get(number)) is None:
+            if (example := self.vectors.get(number)) is None:
                 continue
             n, m = batch.extent(e, layer.kind)
             first_query, first_key = _places(batch, e, layer.kind)
-            own.query[first_query : first_query + n, layer.index, : layer.heads, : layer.width] = _rows(query[e, :, :n])
+            example.query[first_query : first_query + n, layer.index, : layer.heads, : layer.width] = _rows(
+                query[e, :, :n]
+            )
             keys = slice(first_key, first_key + m), layer.index, slice(layer.key_heads)
-            own.key[*keys, : layer.width] = _rows(key[e, :, :m])
-            own.value_norm[keys] = _rows(value[e, :, :m].norm(dim=-1))
+            example.key[*keys, : layer.width] = _rows(key[e, :, :m])
+            example.value_norm[keys] = _rows(value[e, :, :m].norm(dim=-1))
 
     def write(self, writer: Writer) -> list[str]:
-        """Write everything kept; the files written."""
+        """Write all vectors; returns the files written."""
         return [
             file
-            for one in self.kept.values()
+            for example in self.vectors.values()
             for name in NAMES
-            for file in writer.write_blocks(name, one.offset, getattr(one, name))
+            for file in writer.write_blocks(name, example.offset, getattr(example, name))
         ]
 
 
-def _empty(model: Model, offset: int, rows: int) -> Kept:
+def _empty(model: Model, offset: int, rows: int) -> ExampleVectors:
     shape = (rows, len(model.layers))
-    return Kept(
+    return ExampleVectors(
         offset,
         np.full((*shape, model.heads, model.width), np.nan, np.float16),
         np.full((*shape, model.key_heads, model.width), np.nan, np.float16),
@@ -88,9 +91,9 @@ def _empty(model: Model, offset: int, rows: int) -> Kept:
 
 
 def _places(batch: Batch, e: int, kind: Kind) -> tuple[int, int]:
-    """Where an example's queries and keys begin: the tokens of its target lie behind those of its source."""
-    behind = batch.lengths[e] if batch.target_lengths else 0
-    return (0 if kind == "encoder" else behind), (behind if kind == "decoder" else 0)
+    """First rows of an example's queries and keys: the tokens of its target follow those of its source."""
+    target = batch.lengths[e] if batch.target_lengths else 0
+    return (0 if kind == "encoder" else target), (target if kind == "decoder" else 0)
 
 
 def _rows(values: Tensor) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The `stat` axis of a model: which declared statistics it has, and where among the kernel's sums each of them is."""
+"""The `stat` axis of a model: its declared statistics, and the index of each among the sums of the kernel."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ SPECIAL_TOKENS = ("cls_token", "sep_token", "bos_token", "eos_token", "unk_token
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The statistics of a model in the order of the `stat` axis, and the place of each among the kernel's sums."""
+    """The statistics of a model in the order of the `stat` axis, and the index of each among the sums of the kernel."""
 
     declared: tuple[Statistic, ...]
     places: tuple[int, ...]
-    count: int  # sums the kernel makes
+    count: int  # number of sums of the kernel
     specials: tuple[int, ...]  # ids of the special tokens that have a statistic
     separator: int | None
 

@@ -1,4 +1,4 @@
-"""Features: every map as a vector, by an encoder of your choice, so that maps can be compared."""
+"""Features: every map as a vector, made by an encoder, so that maps can be compared."""
 
 from __future__ import annotations
 
@@ -32,35 +32,57 @@ def image(
     workers: int = 0,
     scheduler: str | None = None,
 ) -> Any:
-    """Turn every map of an atlas into a vector, or go on where an earlier run of the same call stopped.
-
-    `encoder` is `attention-ssl`, `pooled` or `stats`, a .safetensors file made by `headatlas encoder train`, a Hugging
-    Face vision model by hub name or folder, or an object that is an `Encoder`. The result is kept under `name`, by
-    default that of the encoder. `pooled` and `stats` are fitted to about `sample` maps, drawn with `seed`. Gives the
-    array (example, layer, head, feature): index it to read.
+    """Turn every map of an atlas into a vector, or continue where an earlier run of the same call stopped.
 
     >>> import headatlas as ha
     >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://cat.atlas")
     >>> ha.features.image(atlas, "stats").shape[:3]
     (2, 6, 12)
+
+    Parameters
+    ----------
+    atlas : Atlas, str or path
+        An atlas with a collection.
+    encoder : str or Encoder
+        `attention-ssl`, `pooled` or `stats`, a .safetensors file made by `headatlas encoder train`, a Hugging Face
+        vision model by hub name or folder, or an `Encoder` object.
+    name : str, optional
+        Name of the result; by default that of the encoder.
+    preprocess : {"default", "capstone"}
+        How maps become images for a vision model: scaled per map, or per column.
+    sample : int
+        Number of maps, approximately, to which `pooled` and `stats` are fitted.
+    seed : int
+        Random seed.
+    batch : int
+        Maps encoded at a time.
+    workers : int
+        Number of processes; 0 uses threads.
+    scheduler : str, optional
+        Address of a Dask scheduler.
+
+    Returns
+    -------
+    zarr.Array
+        The array (example, layer, head, feature). Index it to read.
     """
     if batch < 1 or sample < 1 or seed < 0 or workers < 0:
-        raise OptionError("batch and sample must be at least 1, and neither seed nor workers can be negative")
+        raise OptionError("batch and sample must be at least 1, and seed and workers cannot be negative")
     atlas = atlas if isinstance(atlas, Atlas) else Atlas.open(atlas)
     atlas.needed("collect")
     chosen = choose(encoder, preprocess, sample, seed)
     name = name or chosen.name
     with engine.result(atlas, "features", name, _options(chosen, batch)) as result:
         if not result.finished:
-            with single_thread("torch"):  # cores are filled by blocks side by side
-                made = chosen.make(partial(sample_maps, atlas, size=sample, seed=seed))
-                _encode(atlas, result, made, batch, workers, scheduler)
-            result.finish(_facts(made))
+            with single_thread("torch"):  # blocks run in parallel instead
+                fitted = chosen.make(partial(sample_maps, atlas, size=sample, seed=seed))
+                _encode(atlas, result, fitted, batch, workers, scheduler)
+            result.finish(_facts(fitted))
     return atlas.array("features", name)
 
 
 def _options(chosen: Choice, batch: int) -> dict[str, Any]:
-    """What decides the bytes of the result, as it will be read again from the header."""
+    """The options that determine the bytes of the result, as they read back from the header."""
     try:
         options: dict[str, Any] = json.loads(json.dumps({"encoder": chosen.recipe, "batch": batch}))
     except (TypeError, ValueError) as error:
@@ -75,7 +97,7 @@ def _facts(encoder: Encoder) -> dict[str, Any]:
 def _encode(
     atlas: Atlas, result: engine.Result, encoder: Encoder, batch: int, workers: int, scheduler: str | None
 ) -> None:
-    """Encode every block of examples; blocks of features hold the same examples as those they are made from."""
+    """Encode every block of examples; blocks of features hold the same examples as the blocks of their source."""
     source = atlas.array(reads(encoder)[0])
     block = block_size(source)
     sizes = dict(zip(("example", "layer", "head"), source.shape[:3], strict=True)) | {"feature": encoder.width}
@@ -90,5 +112,5 @@ def _encode(
 def _check_pickles(work: EncodeBlock) -> None:
     try:
         pickle.dumps(work)
-    except Exception as error:  # pickle raises what it likes
-        raise OptionError(f"this encoder cannot be sent to workers ({error}). Leave out workers") from error
+    except Exception as error:  # pickle can raise anything
+        raise OptionError(f"this encoder cannot be sent to workers ({error}). Use no workers") from error

@@ -1,4 +1,4 @@
-"""One piece of work: the maps of a block of examples become vectors."""
+"""One task: turn the maps of a block of examples into vectors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reads(encoder: Encoder) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class EncodeBlock:
-    """The function that is run over the numbers of all blocks; gives the number of examples done."""
+    """The function that is run on the number of each block; returns the number of examples done."""
 
     place: Place
     encoder: Encoder
@@ -47,41 +47,41 @@ class EncodeBlock:
 def encode(
     encoder: Encoder, pooled: NDArray[Any] | None, stats: NDArray[Any] | None, batch: int, first: int = 0
 ) -> NDArray[np.float16]:
-    """Vectors (example, layer, head, feature) of maps (example, layer, head, …); NaN for a map that does not exist.
+    """Vectors (example, layer, head, feature) of maps (example, layer, head, …); NaN for maps that do not exist.
 
-    Maps go to the encoder `batch` at a time in the order of examples, layers, heads. `first` is the number of the first
-    example, for messages.
+    Maps are passed to the encoder `batch` at a time in the order of examples, layers, heads. `first` is the number of
+    the first example, for messages.
     """
-    seen = pooled if pooled is not None else stats
-    assert seen is not None
-    shape = seen.shape[:3]
-    rows = [one if one is None else one.reshape(-1, *one.shape[3:]) for one in (pooled, stats)]
-    there = np.flatnonzero(~np.isnan(seen.reshape(int(np.prod(shape)), -1)).all(1))
+    source = pooled if pooled is not None else stats
+    assert source is not None
+    shape = source.shape[:3]
+    rows = [array if array is None else array.reshape(-1, *array.shape[3:]) for array in (pooled, stats)]
+    exists = np.flatnonzero(~np.isnan(source.reshape(int(np.prod(shape)), -1)).all(1))
     vectors = np.full((int(np.prod(shape)), encoder.width), np.nan, np.float16)
-    for start in range(0, len(there), batch):
+    for start in range(0, len(exists), batch):
         parallel.check()
-        places = there[start : start + batch]
-        found = encoder.encode(*(one if one is None else one[places] for one in rows))
-        _check(encoder, found, places, shape, first)
-        vectors[places] = found
+        places = exists[start : start + batch]
+        encoded = encoder.encode(*(array if array is None else array[places] for array in rows))
+        _check(encoder, encoded, places, shape, first)
+        vectors[places] = encoded
     return vectors.reshape(*shape, -1)
 
 
 def _check(
-    encoder: Encoder, found: NDArray[Any], places: NDArray[np.int64], shape: tuple[int, ...], first: int
+    encoder: Encoder, vectors: NDArray[Any], places: NDArray[np.int64], shape: tuple[int, ...], first: int
 ) -> None:
-    """Stop at a vector that cannot be kept, and say of which map it is."""
+    """Raise an error that names the map if a vector cannot be stored."""
     name = getattr(encoder, "name", type(encoder).__name__)
-    if found.shape != (len(places), encoder.width):
-        raise ModelError(f"{name} gives {found.shape} for {len(places)} maps; its width says {encoder.width} a map")
-    kept = (np.abs(found) <= LARGEST).all(1)  # False for NaN too
-    if kept.all():
+    if vectors.shape != (len(places), encoder.width):
+        raise ModelError(f"{name} returns {vectors.shape} for {len(places)} maps; its width is {encoder.width}")
+    valid = (np.abs(vectors) <= LARGEST).all(1)  # also False for NaN
+    if valid.all():
         return
-    worst = int(np.argmin(kept))
+    worst = int(np.argmin(valid))
     example, layer, head = (int(n) for n in np.unravel_index(places[worst], shape))
-    what = "beyond float16" if np.isfinite(found[worst]).all() else "not a number, or infinite"
+    what = "beyond the range of float16" if np.isfinite(vectors[worst]).all() else "NaN or infinite"
     example += first
     raise ModelError(
-        f"{name} makes a vector that is {what} of example {example}, L{layer}·H{head}. "
-        f"Look at it, atlas.read({reads(encoder)[0]!r}, ({example}, {layer}, {head})), or choose another encoder"
+        f"{name} returns a vector that is {what} for example {example}, L{layer}·H{head}. "
+        f"Inspect its map, atlas.read({reads(encoder)[0]!r}, ({example}, {layer}, {head})), or choose another encoder"
     )

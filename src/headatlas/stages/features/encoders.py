@@ -1,4 +1,4 @@
-"""Encoders: what turns a map into a vector. The registry of those that have a name is `NAMES`."""
+"""Encoders turn a map into a vector. `NAMES` is the registry of the named ones."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from headatlas.options import either
 DEFAULT = "attention-ssl"
 PREPROCESS = ("default", "capstone")
 
-Draw = Callable[[str], NDArray[Any]]  # gives a sample of one array of the atlas: one row per map that exists
+Draw = Callable[[str], NDArray[Any]]  # returns a sample of one array of the atlas: one row per map that exists
 
 
 @runtime_checkable
 class Encoder(Protocol):
-    """What `features.image` takes in place of a name. It is sent to workers, so it must pickle.
+    """The interface of encoders. Workers receive a copy, so an encoder must pickle.
 
-    Two more attributes are used if present: `name`, and `reads`, the arrays it needs of `("pooled", "stats")`; the
-    other one is then None when `encode` is called.
+    Two more attributes are used if present: `name`, and `reads`, the arrays it needs of `("pooled", "stats")`; an
+    array that is not read is None when `encode` is called.
     """
 
     @property
     def width(self) -> int:
-        """Length of its vectors."""
+        """Length of the vectors."""
 
     def recipe(self) -> dict[str, Any]:
-        """Everything that decides its vectors, as plain JSON: vectors of the same recipe are not computed again."""
+        """Everything that determines the vectors, as plain JSON: vectors with the same recipe are not recomputed."""
 
     def encode(self, pooled: NDArray[Any] | None, stats: NDArray[Any] | None) -> NDArray[np.float32]:
         """Vectors (map, width) of pooled maps (map, query, key) and their statistics (map, stat)."""
@@ -42,7 +42,7 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True)
 class Choice:
-    """An encoder that was asked for: its name, what decides its vectors, and how to make it with a sample of maps."""
+    """A chosen encoder: its name, its recipe, and a function that makes it from a sample of maps."""
 
     name: str
     recipe: dict[str, Any]
@@ -51,7 +51,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Named:
-    """An encoder that is asked for by name; `choose` is given the size of the sample and the seed."""
+    """A named encoder; `choose` takes the sample size and the seed."""
 
     name: str
     help: str  # what the vector of a map is
@@ -60,7 +60,7 @@ class Named:
 
 
 def choices() -> str:
-    """Everything an encoder can be asked for by, for help and errors."""
+    """The ways to choose an encoder, for help and errors."""
     return (
         f"{', '.join(NAMES)}, a .safetensors file made by `headatlas encoder train`, or a Hugging Face vision model by "
         "its full name (facebook/dinov2-small) or folder"
@@ -68,7 +68,7 @@ def choices() -> str:
 
 
 def choose(encoder: str | os.PathLike[str] | Encoder, preprocess: str, sample: int, seed: int) -> Choice:
-    """Find an encoder by its name, as a file of ours or a vision model; or take the object that was given."""
+    """Find an encoder by name, file or vision model, or use the given object."""
     if preprocess not in PREPROCESS:
         raise OptionError(f"preprocess {preprocess!r}: choose {either(PREPROCESS)}")
     encoder = os.fspath(encoder) if isinstance(encoder, os.PathLike) else encoder
@@ -78,7 +78,7 @@ def choose(encoder: str | os.PathLike[str] | Encoder, preprocess: str, sample: i
         model = vision.load(encoder, preprocess)
         return Choice(_plain(model.name), model.recipe(), lambda draw: model)
     if preprocess != "default":
-        raise OptionError(f"preprocess {preprocess} is for vision models only; other encoders take maps as they are")
+        raise OptionError(f"preprocess {preprocess} is only for vision models; other encoders use maps as they are")
     if not isinstance(encoder, str):
         return _given(encoder)
     if encoder in NAMES:
@@ -87,7 +87,7 @@ def choose(encoder: str | os.PathLike[str] | Encoder, preprocess: str, sample: i
 
 
 def _is_vision(encoder: str) -> bool:
-    """Whether the name can only be that of a vision model; a name that can be nothing is an error."""
+    """Whether the name refers to a vision model; raises an error for a name that fits no encoder."""
     if encoder in NAMES:
         return False
     path = Path(encoder).expanduser()
@@ -96,20 +96,22 @@ def _is_vision(encoder: str) -> bool:
     if path.suffix == ".safetensors" and path.is_file():
         return False
     if path.suffix == ".safetensors" or "/" not in encoder:
-        what = f"there is no file {encoder}" if path.suffix == ".safetensors" else f"no encoder is called {encoder!r}"
+        what = f"the file {encoder} is missing" if path.suffix == ".safetensors" else f"no encoder is named {encoder!r}"
         raise OptionError(f"{what}. Choose {choices()}")
     return True
 
 
 def _given(encoder: Encoder) -> Choice:
     if not isinstance(encoder, Encoder):
-        raise OptionError(f"{type(encoder).__name__} is no encoder: it needs width, recipe() and encode(pooled, stats)")
+        raise OptionError(
+            f"{type(encoder).__name__} is not an encoder: it needs width, recipe() and encode(pooled, stats)"
+        )
     name = getattr(encoder, "name", None) or type(encoder).__name__.lower()
     return Choice(_plain(str(name)), encoder.recipe(), lambda draw: encoder)
 
 
 def _plain(name: str) -> str:
-    """A name that a result can have."""
+    """A valid name for a result."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:64] or "encoder"
 
 

@@ -1,4 +1,4 @@
-"""The network that turns a pooled attention map into a vector, and the file it is kept in."""
+"""The network that turns a pooled attention map into a vector, and its file format."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ SHAPE = ("hidden", "depth", "inner", "width")
 
 
 def images(maps: NDArray[Any] | Tensor) -> Tensor:
-    """Maps (map, r, r) as images (map, channel, 32, 32), every channel of about the same size.
+    """Maps (map, r, r) as images (map, channel, 32, 32), with channels of similar scale.
 
-    Square root over its largest value: what stands out. Two logarithms: faint weights, which are the fingerprint of a
-    head. How alike the rows of two queries are (above the diagonal) and the columns of two keys (below it): what no
-    single weight tells, for instance that all queries look at the same keys, wherever these are.
+    The square root divided by its largest value shows the strong weights. Two logarithms show the weak weights, which
+    are characteristic of a head. The last channel holds the similarity of rows (above the diagonal) and of columns
+    (below it), which no single weight shows: for instance, that all queries attend to the same keys.
     """
     values = resized(torch.as_tensor(maps).float())
     root = values.sqrt()
@@ -55,28 +55,28 @@ def resized(maps: Tensor) -> Tensor:
 
 
 class Block(nn.Module):
-    """A layer that adds to what comes in."""
+    """A residual layer."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.inside = dense(width, width)
 
     def forward(self, values: Tensor) -> Tensor:
-        """Input plus what the layer makes of it."""
+        """The input plus the output of the layer."""
         return values + self.inside(values)  # type: ignore[no-any-return]
 
 
 def dense(inputs: int, outputs: int) -> nn.Sequential:
-    """A layer of the usual kind."""
+    """A linear layer with batch normalization and GELU."""
     return nn.Sequential(nn.Linear(inputs, outputs, bias=False), nn.BatchNorm1d(outputs), nn.GELU())
 
 
 class AttentionNet(nn.Module):
-    """Images of maps to vectors to be compared by cosine.
+    """Turns images of maps into vectors, which are compared by cosine.
 
-    Layers see the whole map at once: where a weight lies is its meaning, and large matrix products are what a CPU does
-    best. At the end stands a fixed linear map, found after training, in which the differences between maps of one head
-    are alike in all directions.
+    Layers are dense, not convolutional: the position of a weight is what it means, and large matrix products are fast
+    on a CPU. The last step is a fixed linear map, computed after training, that gives the differences between maps of
+    one head the same variance in all directions.
     """
 
     def __init__(self, hidden: int = 512, depth: int = 2, inner: int = 256, width: int = 128) -> None:
@@ -92,40 +92,40 @@ class AttentionNet(nn.Module):
         self.register_buffer("turn", torch.eye(inner, width))
 
     def inner(self, channels: Tensor) -> Tensor:
-        """What is trained: the vector before the fixed linear map."""
+        """The trained part: the vector before the fixed linear map."""
         return self.last(self.layers(channels))  # type: ignore[no-any-return]
 
     def forward(self, channels: Tensor) -> Tensor:
-        """Vectors (map, width); a map of NaN gives NaN and leaves the others alone."""
+        """Vectors (map, width); a map of NaN gives NaN and does not affect the others."""
         return (self.inner(channels) - self.centre) @ self.turn
 
     @property
     def parameters_count(self) -> int:
-        """Numbers that decide the vectors."""
-        return sum(tensor.numel() for tensor in _kept(self).values())
+        """Number of parameters and buffers that determine the vectors."""
+        return sum(tensor.numel() for tensor in _tensors(self).values())
 
 
-def _kept(net: AttentionNet) -> dict[str, Tensor]:
-    return {name: one for name, one in net.state_dict().items() if not name.endswith("num_batches_tracked")}
+def _tensors(net: AttentionNet) -> dict[str, Tensor]:
+    return {name: tensor for name, tensor in net.state_dict().items() if not name.endswith("num_batches_tracked")}
 
 
 def stored(name: str, tensor: Tensor) -> Tensor:
-    """A tensor as it is kept: large matrices in half precision, which halves the file. Scores are taken after it."""
+    """A tensor as stored: large matrices in half precision, which halves the file. Scores are computed from these."""
     return tensor.half() if name.endswith("weight") and tensor.ndim == 2 else tensor
 
 
 def save(net: AttentionNet, path: str | os.PathLike[str], facts: Mapping[str, Any]) -> None:
-    """Write a network, with how it was made, as a safetensors file: whole or not at all."""
+    """Write a network and its facts as a safetensors file, atomically."""
     from safetensors.torch import save as to_bytes
 
-    tensors = {name: stored(name, one).contiguous() for name, one in _kept(net).items()}
+    tensors = {name: stored(name, tensor).contiguous() for name, tensor in _tensors(net).items()}
     metadata = {**FORMAT, "shape": json.dumps(net.shape), "facts": json.dumps(dict(facts), sort_keys=True)}
-    place = Path(path).expanduser()
-    Files(place.parent).write(place.name, _in_order(to_bytes(tensors, metadata)))
+    target = Path(path).expanduser()
+    Files(target.parent).write(target.name, _in_order(to_bytes(tensors, metadata)))
 
 
 def _in_order(content: bytes) -> bytes:
-    """The same safetensors file with its header sorted: the library leaves the order of metadata to chance."""
+    """The same safetensors file with its header sorted: the library writes metadata in random order."""
     size = int.from_bytes(content[:8], "little")
     header = json.dumps(json.loads(content[8 : 8 + size]), sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
@@ -133,26 +133,28 @@ def _in_order(content: bytes) -> bytes:
 
 
 def load(path: str | os.PathLike[str] = PACKAGED) -> AttentionNet:
-    """Read a network of ours, ready for use."""
+    """Load a network made by `save`, ready for use."""
     tensors, metadata = _read(Path(path).expanduser())
     try:
         shape = json.loads(metadata["shape"])
         net = AttentionNet(**{name: int(shape[name]) for name in SHAPE})
-        wanted = {name: tuple(one.shape) for name, one in _kept(net).items()}
+        wanted = {name: tuple(tensor.shape) for name, tensor in _tensors(net).items()}
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise ModelError(f"{path} does not say what shape its network has ({error}): make it again") from error
+        raise ModelError(f"{path} does not record the shape of its network ({error}): train it again") from error
     wrong = [name for name, size in wanted.items() if name not in tensors or tuple(tensors[name].shape) != size]
     if wrong or len(tensors) != len(wanted):
         what = wrong[0] if wrong else min(set(tensors) - set(wanted))
-        raise ModelError(f"{path} is damaged: {what} is missing, too much or of another shape. Make or copy it again")
-    net.load_state_dict({name: one.float() for name, one in tensors.items()}, strict=False)
+        raise ModelError(
+            f"{path} is damaged: {what} is missing, unexpected or of the wrong shape. Copy or train it again"
+        )
+    net.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, strict=False)
     return net.eval()
 
 
 def facts(path: str | os.PathLike[str] = PACKAGED) -> dict[str, Any]:
-    """How a network of ours was made."""
-    found: dict[str, Any] = json.loads(_read(Path(path).expanduser())[1].get("facts", "{}"))
-    return found
+    """The facts stored with a network: how it was trained."""
+    stored_facts: dict[str, Any] = json.loads(_read(Path(path).expanduser())[1].get("facts", "{}"))
+    return stored_facts
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -164,17 +166,19 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         with safe_open(path, "pt") as file:
             metadata = file.metadata() or {}
             if metadata.get("format") != FORMAT["format"]:
-                raise ModelError(f"{path} is no encoder of ours: such files are made by `headatlas encoder train`")
+                raise ModelError(f"{path} is not an encoder made by `headatlas encoder train`")
             if metadata.get("version") != FORMAT["version"]:
-                raise ModelError(f"{path} was made by a later version of headatlas: update headatlas, or train it anew")
+                raise ModelError(
+                    f"{path} was made by a later version of headatlas: update headatlas, or train it again"
+                )
             return {name: file.get_tensor(name) for name in file.keys()}, metadata  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise ModelError(f"{path} cannot be read as safetensors ({error}): make or copy it again") from error
+        raise ModelError(f"{path} cannot be read as safetensors ({error}): copy or train it again") from error
 
 
 def vectors(net: AttentionNet, maps: NDArray[Any], batch: int = 1024) -> NDArray[np.float32]:
     """Vectors of maps (…, r, r) as (…, width)."""
     flat = maps.reshape(-1, *maps.shape[-2:])
     with torch.inference_mode():
-        found = [net(images(flat[start : start + batch])) for start in range(0, len(flat), batch)]
-    return torch.cat(found).numpy().reshape(*maps.shape[:-2], -1)
+        parts = [net(images(flat[start : start + batch])) for start in range(0, len(flat), batch)]
+    return torch.cat(parts).numpy().reshape(*maps.shape[:-2], -1)

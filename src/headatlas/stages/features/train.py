@@ -1,7 +1,7 @@
-"""Train an encoder of maps without labels: two views of one head should agree, and features should not repeat.
+"""Train an encoder of maps without labels: two views of a head should agree, and features should not be redundant.
 
-Barlow Twins (Zbontar et al. 2021): a network sees two views of each head of a batch, and the correlation of its outputs
-over the batch, between one view and the other, is drawn to the identity.
+Barlow Twins (Zbontar et al. 2021): a network sees two views of each head in a batch, and the correlation matrix of the
+outputs for the two views is pushed toward the identity.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from headatlas.stages.features import network
 from headatlas.stages.features.network import AttentionNet, images
 from headatlas.stages.features.views import Changes, Maps, Views
 
-MEMORY = 2**30  # bytes of maps kept, over all atlases; while they are read it is twice that
-HELD = 60  # examples of an atlas that are never trained on, at most; and at most a tenth of them
-FITTED = 100  # examples of an atlas to which the last linear map is fitted
-WARM = 30  # steps until the full rate
+MEMORY = 2**30  # bytes of maps, over all atlases; twice that while they are read
+HELD = 60  # at most this many examples of an atlas are held out, and at most a tenth
+FITTED = 100  # examples of an atlas that the last linear map is fitted to
+WARM = 30  # warm-up steps to the full learning rate
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is set once for all."""
+    """Fixed hyperparameters."""
 
     rate: float = 2e-3
     decay: float = 1e-2
     projector: int = 1024
-    weight: float = 5e-3  # of correlations between different features
-    average: float = 0.98  # how much of the running mean of the weights is kept at each step
-    shrink: float = 0.03  # of the spread within heads towards a sphere, as a share of its mean
+    weight: float = 5e-3  # weight of the correlations between different features
+    average: float = 0.98  # decay of the running mean of the weights
+    shrink: float = 0.03  # shrinkage of the covariance within heads toward a sphere, as a share of its mean
 
 
 @dataclass(frozen=True)
 class Source:
-    """Maps of one atlas: to train on, and held out; heads of all layers in a row, those that exist."""
+    """Maps of one atlas for training, and held out; the heads of all layers lie on one axis."""
 
     name: str
     maps: Maps
@@ -67,22 +67,51 @@ def train(
 ) -> dict[str, Any]:
     """Train an encoder on the pooled maps of some atlases, and write it to `path` as safetensors.
 
-    At most 1 GB of maps is kept, twice that while reading: whole examples, drawn with `seed`. Up to 60 examples of each
-    atlas, but no more than a tenth, are held out. Gives the facts that the file keeps, and the head retrieval on these
-    examples: score and 95 % interval for each atlas. The same call with the same number of `threads` gives the same
-    file on one machine.
+    >>> import headatlas as ha
+    >>> from headatlas.stages.features.train import train
+    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://train.atlas")
+    >>> facts = train([atlas], "cats.safetensors", steps=1, batch=16)
+    >>> ha.features.image(atlas, "cats.safetensors").shape
+    (2, 6, 12, 128)
+
+    At most 1 GB of maps is held in memory, twice that while reading: whole examples, chosen at random. Up to 60
+    examples of each atlas, but no more than a tenth, are held out. The same call with the same number of `threads`
+    writes the same file on one machine.
+
+    Parameters
+    ----------
+    atlases : sequence of Atlas
+        Atlases with a collection.
+    path : str or path
+        The .safetensors file to write.
+    seed : int
+        Random seed.
+    steps : int
+        Training steps.
+    batch : int
+        Heads per batch.
+    width : int
+        Length of the vectors.
+    threads : int
+        Number of threads.
+
+    Returns
+    -------
+    dict
+        The facts stored in the file, among them `held_out`: the head retrieval on held-out examples of each atlas, as
+        score and 95 % interval; also `parameters` and `seconds`.
     """
     if steps < 1 or batch < 16 or not 2 <= width <= 256 or threads < 1 or seed < 0:
         raise OptionError(
-            "steps and threads must be at least 1, batch at least 16, width between 2 and 256, and seed not negative"
+            "steps and threads must be at least 1, batch at least 16, width between 2 and 256, and seed at least 0"
         )
     if not atlases:
         raise OptionError("give at least one atlas to train on")
     started = time.monotonic()
-    with _one_way(seed, threads):
+    with _deterministic(seed, threads):
         sources = _read(atlases, seed)
         net, losses = _fit(sources, seed, steps, batch, width)
-        _settle(net, sources)
+        _fit_linear_map(net, sources)
         facts = _facts(atlases, sources, {"seed": seed, "steps": steps, "batch": batch, "threads": threads})
         facts |= {"loss": losses, "held_out": _scores(net, sources)}
     network.save(net, path, facts)
@@ -90,8 +119,8 @@ def train(
 
 
 @contextmanager
-def _one_way(seed: int, threads: int) -> Iterator[None]:
-    """Same dice, same order of sums; what the caller had set comes back."""
+def _deterministic(seed: int, threads: int) -> Iterator[None]:
+    """Fix the random state and the number of threads, and restore them afterwards."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
@@ -103,31 +132,31 @@ def _one_way(seed: int, threads: int) -> Iterator[None]:
 
 
 def _read(atlases: Sequence[Atlas], seed: int) -> list[Source]:
-    dice = np.random.default_rng(seed)
-    return [_source(atlas, MEMORY // len(atlases), dice) for atlas in atlases]
+    rng = np.random.default_rng(seed)
+    return [_source(atlas, MEMORY // len(atlases), rng) for atlas in atlases]
 
 
-def _source(atlas: Atlas, room: int, dice: np.random.Generator) -> Source:
-    where = atlas.files.url
+def _source(atlas: Atlas, room: int, rng: np.random.Generator) -> Source:
+    url = atlas.files.url
     if not atlas.results("collect"):
-        raise StoreError(f"{where} is not collected to its end. Run its `headatlas collect` again, then train")
+        raise StoreError(f"the collection of {url} is not finished. Run its `headatlas collect` again, then train")
     examples, *shape = atlas.array("pooled").shape
     if examples < 2:
-        raise DataError(f"{where} has {wording.many(examples, 'example')}: two views of a head need two at least")
+        raise DataError(f"{url} has {wording.many(examples, 'example')}: two views of a head need at least two")
     count = max(2, min(examples, room // (2 * math.prod(shape))))
-    chosen = dice.permutation(examples)[:count]
+    chosen = rng.permutation(examples)[:count]
     maps = _chosen(atlas, np.sort(chosen))
-    there = ~np.isnan(maps.sum((2, 3), np.float32)).any(0)
-    if not there.any():
-        raise DataError(f"{where} has no map to train on: there is NaN in every head")
-    maps = maps if there.all() else maps[:, there]
+    exists = ~np.isnan(maps.sum((2, 3), np.float32)).any(0)
+    if not exists.any():
+        raise DataError(f"{url} has no maps to train on: every head contains NaN")
+    maps = maps if exists.all() else maps[:, exists]
     held = np.zeros(count, bool)
-    held[dice.permutation(count)[: min(HELD, count // 10)]] = True
-    return Source(str(atlas.header["model"].get("name", where)), maps[~held], maps[held])
+    held[rng.permutation(count)[: min(HELD, count // 10)]] = True
+    return Source(str(atlas.header["model"].get("name", url)), maps[~held], maps[held])
 
 
 def _chosen(atlas: Atlas, examples: NDArray[np.int64]) -> Maps:
-    """Maps of some examples, read block by block, at the side the network takes."""
+    """Maps of some examples, read block by block and resized for the network."""
     block = 64
     parts = []
     for start in range(0, int(examples[-1]) + 1, block):
@@ -142,24 +171,24 @@ def _chosen(atlas: Atlas, examples: NDArray[np.int64]) -> Maps:
 def _fit(
     sources: Sequence[Source], seed: int, steps: int, batch: int, width: int
 ) -> tuple[AttentionNet, dict[str, float]]:
-    """The running mean of the network over training, and the loss of the first and the last tenth of it."""
+    """The running mean of the network over training, and the mean loss over the first and last tenth of the steps."""
     recipe, views = Recipe(), Views([source.maps for source in sources], seed, Changes())
     net = AttentionNet(width=width)
     projector = _projector(net.shape["inner"], recipe.projector)
-    optimiser = torch.optim.AdamW([*net.parameters(), *projector.parameters()], weight_decay=recipe.decay)
+    optimizer = torch.optim.AdamW([*net.parameters(), *projector.parameters()], weight_decay=recipe.decay)
     mean = copy.deepcopy(net).eval()
     losses = []
     with progress.bar("training", steps, "steps") as advance:
         for step in range(steps):
-            for group in optimiser.param_groups:
+            for group in optimizer.param_groups:
                 group["lr"] = recipe.rate * min(1, (step + 1) / WARM) * (1 + math.cos(math.pi * step / steps)) / 2
             channels = images(torch.cat(views.draw(batch)))
             first, second = projector(net.inner(channels)).chunk(2)
             loss = barlow_twins(first, second, recipe.weight)
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-            _follow(mean, net, min(recipe.average, (step + 1) / (step + 10)))
+            optimizer.step()
+            _update_mean(mean, net, min(recipe.average, (step + 1) / (step + 10)))
             losses.append(loss.item())
             advance(1)
     tenth = -(-steps // 10)
@@ -167,7 +196,7 @@ def _fit(
 
 
 def _projector(inputs: int, width: int) -> nn.Sequential:
-    """Stands behind the network in training only: decorrelating more features than are kept makes those better."""
+    """Follows the network in training only: decorrelating more features than are used improves those."""
     return nn.Sequential(
         nn.GELU(),
         nn.Linear(inputs, width, bias=False),
@@ -184,39 +213,39 @@ def barlow_twins(first: Tensor, second: Tensor, weight: float) -> Tensor:
     >>> barlow_twins(same, same, 0.5).item() < 1e-6, round(barlow_twins(same, same.flip(1), 0.5).item(), 3)
     (True, 3.0)
     """
-    one, two = ((view - view.mean(0)) / (view.std(0, correction=0) + 1e-4) for view in (first, second))
-    correlation = one.T @ two / len(one)
-    own = correlation.diagonal()
-    others = correlation.square().sum() - own.square().sum()
-    return (1 - own).square().sum() + weight * others
+    left, right = ((view - view.mean(0)) / (view.std(0, correction=0) + 1e-4) for view in (first, second))
+    correlation = left.T @ right / len(left)
+    diagonal = correlation.diagonal()
+    others = correlation.square().sum() - diagonal.square().sum()
+    return (1 - diagonal).square().sum() + weight * others
 
 
 @torch.no_grad()
-def _follow(mean: AttentionNet, net: AttentionNet, kept: float) -> None:
+def _update_mean(mean: AttentionNet, net: AttentionNet, decay: float) -> None:
     for old, new in zip(mean.state_dict().values(), net.state_dict().values(), strict=True):
         if old.is_floating_point():
-            old.lerp_(new, 1 - kept)
+            old.lerp_(new, 1 - decay)
 
 
-def _settle(net: AttentionNet, sources: Sequence[Source]) -> None:
-    """Find the last linear map: maps of one head spread alike in all directions, and what tells heads apart is kept."""
+def _fit_linear_map(net: AttentionNet, sources: Sequence[Source]) -> None:
+    """Fit the last linear map: it whitens the variance within heads and keeps the axes that separate heads."""
     spreads, means = [], []
     for source in sources:
         inner = _inner(net, source.maps[:FITTED])
-        centres = inner.mean(0)
-        rest = (inner - centres).flatten(0, 1)
+        centers = inner.mean(0)
+        rest = (inner - centers).flatten(0, 1)
         spreads.append(rest.T @ rest / len(rest))
-        means.append(centres)
+        means.append(centers)
     spread, heads = torch.stack(spreads).mean(0), torch.cat(means)
     spread += Recipe().shrink * spread.diagonal().mean() * torch.eye(len(spread), dtype=spread.dtype)
     variances, axes = torch.linalg.eigh(spread)
     white = axes / variances.sqrt()
-    centre = torch.stack([one.mean(0) for one in means]).mean(0)
-    total = (heads - centre) @ white
-    # the spread within heads is a sphere now, so adding it keeps the order of the axes and makes all of them defined
-    found = torch.linalg.eigh(total.T @ total / len(total) + torch.eye(len(white), dtype=white.dtype))[1]
-    net.centre.copy_(centre)
-    net.turn.copy_(white @ found[:, -net.shape["width"] :].flip(1))
+    center = torch.stack([centers.mean(0) for centers in means]).mean(0)
+    total = (heads - center) @ white
+    # the covariance within heads is now the identity: adding it keeps the order of the axes and makes all well defined
+    directions = torch.linalg.eigh(total.T @ total / len(total) + torch.eye(len(white), dtype=white.dtype))[1]
+    net.centre.copy_(center)
+    net.turn.copy_(white @ directions[:, -net.shape["width"] :].flip(1))
 
 
 def _inner(net: AttentionNet, maps: Maps) -> Tensor:
@@ -226,12 +255,12 @@ def _inner(net: AttentionNet, maps: Maps) -> Tensor:
 
 
 def _scores(net: AttentionNet, sources: Sequence[Source]) -> dict[str, Any]:
-    """Head retrieval of each atlas on examples never trained on; None where fewer than two are held out."""
-    net.load_state_dict({name: network.stored(name, one).float() for name, one in net.state_dict().items()})
+    """Head retrieval of each atlas on held-out examples; None if fewer than two are held out."""
+    net.load_state_dict({name: network.stored(name, tensor).float() for name, tensor in net.state_dict().items()})
     scores: dict[str, Any] = {}
     for source in sources:
-        found = head_retrieval(network.vectors(net, source.held)) if len(source.held) > 1 else None
-        scores[source.name] = found and [round(value, 4) for value in found]
+        score = head_retrieval(network.vectors(net, source.held)) if len(source.held) > 1 else None
+        scores[source.name] = score and [round(value, 4) for value in score]
     return scores
 
 

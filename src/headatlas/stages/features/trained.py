@@ -1,4 +1,4 @@
-"""Our own network as encoder: the one that comes with the package, or one trained by `headatlas encoder train`."""
+"""A trained network as encoder: the packaged one, or one trained by `headatlas encoder train`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headatlas.stages.features import network
 
 @dataclass(frozen=True)
 class TrainedEncoder:
-    """Vectors of a network of ours. It travels to workers by its file; each loads it once and checks it."""
+    """An encoder that runs a trained network. Workers receive its path; each loads the file once and checks it."""
 
     name: str
     path: str
@@ -38,11 +38,11 @@ class TrainedEncoder:
         return TrainedEncoder, (self.name, self.path, self.width, self.digest)
 
     def recipe(self) -> dict[str, Any]:
-        """What decides its vectors."""
+        """What determines the vectors."""
         return {"encoder": self.name, "sha256": self.digest}
 
     def encode(self, pooled: NDArray[Any] | None, stats: NDArray[Any] | None) -> NDArray[np.float32]:
-        """The network's vector of each map."""
+        """Encode maps with the network."""
         assert pooled is not None
         return network.vectors(self._load(), pooled)
 
@@ -52,7 +52,7 @@ class TrainedEncoder:
         with _loading:
             net, digest = _open(self.path)
         if digest != self.digest:
-            raise ModelError(f"{self.path} is another file on this worker than where the features were begun")
+            raise ModelError(f"{self.path} on this worker differs from the file that the features were started with")
         return net
 
 

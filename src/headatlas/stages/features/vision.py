@@ -1,4 +1,4 @@
-"""A Hugging Face vision model as encoder: maps become grey images, the model's pooled output becomes the vector."""
+"""A Hugging Face vision model as encoder: maps become gray images, and its pooled output is the vector."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from headatlas.errors import ModelError
 from headatlas.models.load import image_processor, quiet, read_network, resolve
 from headatlas.models.model import settings
 
-PIXELS = 2**21  # in one forward pass: more would cost memory and gain no time on a CPU
+PIXELS = 2**21  # in one forward pass: more needs memory without saving time on a CPU
 
 
 def scaled(maps: NDArray[Any]) -> NDArray[np.float32]:
-    """Square root, so that faint structure shows, then from the smallest to the largest value of each map: 0 to 1."""
+    """The square root, so that weak structure is visible, scaled to 0–1 per map."""
     return _stretched(np.sqrt(maps.astype(np.float32)), (1, 2))
 
 
 def scaled_columns(maps: NDArray[Any]) -> NDArray[np.float32]:
-    """Each column from its own smallest to its own largest value, as an earlier system did."""
+    """Each column scaled to 0–1, as in an earlier system."""
     return _stretched(maps.astype(np.float32), (1,))
 
 
@@ -43,8 +43,8 @@ SCALES: dict[str, Callable[[NDArray[Any]], NDArray[np.float32]]] = {"default": s
 
 
 @dataclass(frozen=True)
-class Seeing:
-    """A loaded vision model: its network, the images it takes, and the digest of all that decides its answer."""
+class VisionModel:
+    """A loaded vision model: its network, its image format, and the digest of all that determines its output."""
 
     network: Any
     size: tuple[int, int]
@@ -52,33 +52,33 @@ class Seeing:
     deviation: tuple[float, ...]
     digest: str
 
-    def pixels(self, grey: NDArray[np.float32]) -> torch.Tensor:
-        """Grey images (map, query, key) at the model's size, in equal channels, normalised as it was trained."""
+    def pixels(self, gray: NDArray[np.float32]) -> torch.Tensor:
+        """Gray images (map, query, key) resized for the model, with equal channels, normalized as in training."""
         images = torch.nn.functional.interpolate(
-            torch.from_numpy(grey)[:, None], self.size, mode="bilinear", antialias=True, align_corners=False
+            torch.from_numpy(gray)[:, None], self.size, mode="bilinear", antialias=True, align_corners=False
         )
-        mean, deviation = (torch.tensor(one).view(1, -1, 1, 1) for one in (self.mean, self.deviation))
+        mean, deviation = (torch.tensor(values).view(1, -1, 1, 1) for values in (self.mean, self.deviation))
         return (images - mean) / deviation
 
-    def vectors(self, grey: NDArray[np.float32]) -> torch.Tensor:
-        """One vector an image."""
+    def vectors(self, gray: NDArray[np.float32]) -> torch.Tensor:
+        """One vector per image."""
         step = max(1, PIXELS // (self.size[0] * self.size[1]))
         with torch.inference_mode():
-            pieces = [pooled(self.network, self.pixels(grey[n : n + step])) for n in range(0, len(grey), step)]
+            pieces = [pooled(self.network, self.pixels(gray[n : n + step])) for n in range(0, len(gray), step)]
         return torch.cat(pieces)
 
 
 def pooled(network: Any, images: torch.Tensor) -> torch.Tensor:
-    """The [CLS] token, else the model's own pooled output, else the mean over patches.
+    """The [CLS] token, else the model's pooled output, else the mean over patches.
 
-    A pooler with weights of its own behind a [CLS] token is passed over: the files of many models lack it.
+    A pooler with weights after a [CLS] token is ignored: the files of many models lack it.
     """
     output = network(pixel_values=images)
     names = [name for name, _ in network.named_parameters()]
     has_class = any(name.endswith(("cls_token", "class_embedding")) for name in names)
-    own = getattr(output, "pooler_output", None)
-    if own is not None and not (has_class and any("pooler" in name for name in names)):
-        return own.flatten(1)  # type: ignore[no-any-return]
+    pooler_output = getattr(output, "pooler_output", None)
+    if pooler_output is not None and not (has_class and any("pooler" in name for name in names)):
+        return pooler_output.flatten(1)  # type: ignore[no-any-return]
     last = output.last_hidden_state
     if has_class:
         return last[:, 0]  # type: ignore[no-any-return]
@@ -87,14 +87,14 @@ def pooled(network: Any, images: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class VisionEncoder:
-    """Vectors of a vision model. It travels to workers by name; each loads the model once and checks its weights."""
+    """An encoder that runs a vision model. Workers receive its name; each loads it once and checks its weights."""
 
     name: str
     source: str
     preprocess: str
     width: int
     digest: str
-    seeing: Seeing | None = None
+    model: VisionModel | None = None
 
     reads: ClassVar[tuple[str, ...]] = ("pooled",)
 
@@ -102,61 +102,63 @@ class VisionEncoder:
         return VisionEncoder, (self.name, self.source, self.preprocess, self.width, self.digest)
 
     def recipe(self) -> dict[str, Any]:
-        """What decides its vectors."""
+        """What determines the vectors."""
         return {"encoder": "vision", "model": self.name, "sha256": self.digest, "preprocess": self.preprocess}
 
     def encode(self, pooled: NDArray[Any] | None, stats: NDArray[Any] | None) -> NDArray[np.float32]:
-        """The model's vector of each map."""
+        """Encode maps with the model."""
         assert pooled is not None
-        found: NDArray[np.float32] = self._load().vectors(SCALES[self.preprocess](pooled)).numpy()
-        return found
+        vectors: NDArray[np.float32] = self._load().vectors(SCALES[self.preprocess](pooled)).numpy()
+        return vectors
 
-    def _load(self) -> Seeing:
-        if self.seeing is not None:
-            return self.seeing
+    def _load(self) -> VisionModel:
+        if self.model is not None:
+            return self.model
         with _loading:
-            seeing = _see(self.source)
-        if seeing.digest != self.digest:
-            raise ModelError(f"{self.name} has other weights on this worker than where the features were begun")
-        return seeing
+            model = _load_model(self.source)
+        if model.digest != self.digest:
+            raise ModelError(
+                f"{self.name} has other weights on this worker than those that the features were started with"
+            )
+        return model
 
 
 _loading = threading.Lock()
 
 
 def load(name: str, preprocess: str = "default") -> VisionEncoder:
-    """Load a vision model by hub name or folder, and try it once."""
+    """Load a vision model by hub name or folder, and check that it is deterministic."""
     source, label = resolve(name)
-    seeing = _see.__wrapped__(source)
+    model = _load_model.__wrapped__(source)
     noise = np.random.default_rng(0).random((2, 32, 32), np.float32)
-    first, second = seeing.vectors(noise), seeing.vectors(noise)
+    first, second = model.vectors(noise), model.vectors(noise)
     if not torch.equal(first, second):
-        raise ModelError(f"{label} gives another answer each time it sees the same image. Choose another encoder")
+        raise ModelError(f"{label} returns different vectors for the same image. Choose another encoder")
     short = Path(label).name + ("" if preprocess == "default" else f"-{preprocess}")
-    return VisionEncoder(short, source, preprocess, first.shape[1], seeing.digest, seeing)
+    return VisionEncoder(short, source, preprocess, first.shape[1], model.digest, model)
 
 
 @lru_cache(maxsize=1)
-def _see(source: str) -> Seeing:
+def _load_model(source: str) -> VisionModel:
     label = Path(source).name if Path(source).is_dir() else source
     with quiet():
         network, notes = read_network(source, label)
     network = getattr(network, "vision_model", network).eval()
     if getattr(network, "main_input_name", None) != "pixel_values":
-        raise ModelError(f"{label} does not read images, which maps are made for an encoder. Choose a vision model")
+        raise ModelError(f"{label} does not read images. Choose a vision model")
     processor, size, guessed = image_processor(source, network.config)
     for note in notes + guessed:
         progress.say(f"{label}: {note}")
     channels = int(getattr(network.config, "num_channels", 3))
-    mean = _each(processor.image_mean, channels) if processor.do_normalize else (0.0,) * channels
-    deviation = _each(processor.image_std, channels) if processor.do_normalize else (1.0,) * channels
-    return Seeing(network, size, mean, deviation, _digest(network, [size, mean, deviation]))
+    mean = _per_channel(processor.image_mean, channels) if processor.do_normalize else (0.0,) * channels
+    deviation = _per_channel(processor.image_std, channels) if processor.do_normalize else (1.0,) * channels
+    return VisionModel(network, size, mean, deviation, _digest(network, [size, mean, deviation]))
 
 
-def _each(values: Any, channels: int) -> tuple[float, ...]:
-    """One value a channel."""
-    found = tuple(float(value) for value in np.atleast_1d(values))
-    return found if len(found) == channels else found[:1] * channels
+def _per_channel(values: Any, channels: int) -> tuple[float, ...]:
+    """One value per channel."""
+    converted = tuple(float(value) for value in np.atleast_1d(values))
+    return converted if len(converted) == channels else converted[:1] * channels
 
 
 def _digest(network: Any, images: list[Any]) -> str:
