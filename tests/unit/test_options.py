@@ -152,7 +152,9 @@ def check_table(page, marker, *rows):
 def option_rows(classes):
     """One row per option: the methods that take it, its default, what it means."""
     for name, flag in flags_of({name: method.options() for name, method in classes.items()}).items():
-        yield f"`{name}`", "all" if flag.shared else ", ".join(flag.takers), flag.default, flag.help
+        meanings = {option.help for option in flag.takers.values()}
+        meaning = flag.help if len(meanings) > 1 else flag.option.help
+        yield f"`{name}`", "all" if flag.shared else ", ".join(flag.takers), flag.default, meaning
 
 
 @pytest.mark.parametrize("stage", STAGES)
