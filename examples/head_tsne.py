@@ -49,9 +49,14 @@ def longest(name: str, texts: list[str]) -> None:
     print(f"  first: {', '.join(f'{head} on {count}' for head, count in first.most_common())}")
 
 
+def collected(name: str, texts: list[str], out: Path) -> ha.Atlas:
+    """An atlas of these texts, which the experiments run on."""
+    return ha.collect.maps(name, texts, out / f"{len(texts)}-texts.atlas")
+
+
 def compare(name: str, texts: list[str], out: Path, runs: int) -> None:
     """KL of both kinds of t-SNE."""
-    table = ha.tsne.compare(name, texts, out / "compare", runs=runs)
+    table = ha.tsne.compare(collected(name, texts, out), runs=runs)
     ha.plot.save(ha.plot.tsne.compare(table), out / "compare.png")
     found = pairs(ha.tsne.compared(table))
     tokens = sorted(set(table["tokens"].to_pylist()))
@@ -71,7 +76,7 @@ def compare(name: str, texts: list[str], out: Path, runs: int) -> None:
 
 def robustness(name: str, texts: list[str], out: Path, repeats: int) -> None:
     """KL of both kinds with and without replaced tokens."""
-    table = ha.tsne.robustness(name, texts, out / "robustness", repeats=repeats)
+    table = ha.tsne.robustness(collected(name, texts, out), examples=range(len(texts)), repeats=repeats)
     ha.plot.save(ha.plot.tsne.robustness(table), out / "robustness.png")
     found = pairs(ha.tsne.robust(table))
     print(f"  disturbed: {len(texts)} texts, {repeats:,} times each, {table.num_rows:,} layouts")
