@@ -200,7 +200,7 @@ def test_empty_files_have_no_examples(spec):
         list(load(spec))
 
 
-@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"text " * 99)[:-9]])
+@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"text " * 99)[:-9]], ids=["no gzip", "cut off"])
 def test_damaged_archives_are_errors(content):
     with pytest.raises(DataError, match=r"x\.txt\.gz cannot be read: .* Check that it is complete"):
         list(load(write("x.txt.gz", content)))

@@ -22,7 +22,7 @@ export interface Column {
 }
 
 const RANGES = 16; // bars of a numeric column, about
-const MOST = 12; // bars of a category
+const MOST = 24; // bars of a category
 const TEXTLIKE = 50; // a column of more different values is text, not a category
 
 /** All columns that can be shown: number of tokens first, then those of the dataset. */
