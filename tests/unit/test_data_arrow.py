@@ -1,5 +1,7 @@
 """Arrow IPC files and streams, and Feather files, as pyarrow and the datasets library write them."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,11 +15,11 @@ ROWS = [{"id": f"r{n}", "text": f"row {n}, “ü”", "label": n % 3, "parts": [
 EXPECTED = [Example(row["id"], row["text"], columns={"label": row["label"], "parts": row["parts"]}) for row in ROWS]
 
 
-def write(name, table, kind, compression=None):
+def write(name, table, kind, compression=None, rows=700):
     options = ipc.IpcWriteOptions(compression=compression)
     new = ipc.new_file if kind == "file" else ipc.new_stream
     with pa.OSFile(name, "wb") as sink, new(sink, table.schema, options=options) as writer:
-        writer.write_table(table, max_chunksize=700)
+        writer.write_table(table, max_chunksize=rows)
     return name
 
 
@@ -66,3 +68,53 @@ def test_damaged_files_are_one_clear_line(folder, kind):
         with pytest.raises(DataError, match=r"^x\.arrow cannot be read") as told:
             list(load("x.arrow"))
         assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+@pytest.mark.parametrize("compression", [None, "zstd"])
+def test_a_file_cut_anywhere_is_refused(folder, kind, compression):
+    """Also between two batches, where a stream would read like one that ends there."""
+    content = Path(write("x.arrow", pa.Table.from_pylist(ROWS[:10]), kind, compression, rows=4)).read_bytes()
+    for end in range(0, len(content), 4):
+        Path("x.arrow").write_bytes(content[:end])
+        with pytest.raises(DataError, match=r"^x\.arrow .*Check that it is ") as told:
+            list(load("x.arrow"))
+        assert "\n" not in str(told.value)
+
+
+DAMAGE = """
+import os, sys
+from pathlib import Path
+from headatlas.data import load
+from headatlas.errors import DataError
+content, refused = Path("x.arrow").read_bytes(), 0
+for place in range(len(content)):
+    damaged = bytearray(content)
+    damaged[place] ^= 0xFF
+    Path("damaged.arrow").write_bytes(damaged)
+    try:
+        list(load("damaged.arrow"))
+    except DataError as error:
+        refused += 1
+        assert str(error).startswith("damaged.arrow") and "\\n" not in str(error), error
+print(refused, flush=True)
+os._exit(0)  # what the library holds of damaged files is not freed
+"""
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_no_damaged_byte_crashes_the_process(folder, kind):
+    """Each byte in turn, in a child: unchecked offsets would be followed to anywhere in memory."""
+    write("x.arrow", pa.Table.from_pylist(ROWS[:10]), kind, rows=4)
+    done = subprocess.run([sys.executable, "-c", DAMAGE], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 100
+
+
+def test_old_feather_files_and_repeated_columns_are_one_clear_line(folder):
+    Path("x.feather").write_bytes(b"FEA1" + bytes(64))
+    with pytest.raises(DataError, match=r"^x\.feather is a Feather file of version 1\. Write it again"):
+        list(load("x.feather"))
+    table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"])
+    with pytest.raises(DataError, match=r"^x\.arrow has more than one column 'text'\."):
+        list(load(write("x.arrow", table, "file")))

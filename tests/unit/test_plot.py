@@ -323,8 +323,7 @@ def test_quality_marks_the_choice(folder):
     alone = planted(folder / "alone.atlas", patterns(2, 3, kinds=3, examples=4))
     for one, panels in ((atlas, 1 + 2 * 3), (alone, 2 * 3)):
         with engine.result(one, "sweep", "sweep", {}) as result:
-            result.write_table("sweep", pa.Table.from_pylist(rows))
-            result.finish({})
+            result.finish({}, [result.write_table("sweep", pa.Table.from_pylist(rows))])
         figure = plot.quality(one)
         assert len(figure.axes) == panels and "dbscan" in words(figure)
     assert "Of 6 clusterings tried, kmeans with k = 4 is the most stable (0.80)" in words(plot.quality(alone))

@@ -32,10 +32,16 @@ LINES = 24  # clusters listed in the legend; the rest share one line
 class Coloring:
     """What the points are colored by: named categories, or amounts."""
 
-    title: str
+    by: str
     values: NDArray[Any]
     categories: list[tuple[int, str, str]] = field(default_factory=list)
     unit: str = ""
+    note: str = ""  # on the legend of categories
+
+    @property
+    def title(self) -> str:
+        """The title of the legend."""
+        return f"{self.by}{self.note}"
 
 
 def projection(
@@ -89,7 +95,7 @@ def projection(
     page = Page(
         left + SIDE + 0.45 + LEGEND,
         height + (0.45 if quantile else 0.25),
-        _title(of, facts, len(exists), coloring.title.partition(" (")[0].partition(",")[0]),
+        _title(of, facts, len(exists), coloring.by),
         (EVENLY if quantile else "") + _note(facts, len(shown), len(exists), doubt),
         dark,
     )
@@ -227,7 +233,7 @@ def _by_cluster(atlas: Atlas, clustering: str, shown: NDArray[np.int64]) -> Colo
         labels = np.where(np.isin(labels, small), REST, labels)
         share = percent(sum(shares[number] for number in small))
         rows.insert(LINES, (REST, many(len(small), "smaller cluster"), share))
-    return Coloring(f"cluster ({clustering}), share of maps", labels, rows)
+    return Coloring("cluster", labels, rows, note=f" ({clustering}), share of maps")
 
 
 def _by_column(by: str, values: list[Any], example: NDArray[np.int64]) -> Coloring:
@@ -246,4 +252,4 @@ def _by_column(by: str, values: list[Any], example: NDArray[np.int64]) -> Colori
     ]
     others = len(kinds) - len(order)
     legend += [(-1, f"{others} others", percent(float((coded == -1).mean())))] if others else []
-    return Coloring(f"{by}, share of examples", coded[example], legend)
+    return Coloring(by, coded[example], legend, note=", share of examples")

@@ -22,7 +22,7 @@ def result_line(stage: str, facts: Facts) -> str:
     >>> result_line("project", {"method": "pca", "trustworthiness": 0.93, "continuity": 0.91, "variance": [0.4, 0.2]})
     'PCA, trustworthiness 0.93, continuity 0.91, 60% of the variance'
     >>> result_line("tsne", {"kind": "heads", "example": 3, "layouts": 72, "best": [0, 2], "kl": 0.314})
-    '72 heads on example 3, least KL 0.314 (L0·H2)'
+    '72 heads on example 3, least KL 0.31 (L0·H2)'
     >>> result_line("tsne", {"kind": "compare", "examples": 1, "runs": 16, "layouts": 1248})
     '1 text, 16 runs, 1,248 layouts'
     """

@@ -2,7 +2,7 @@
 import { FAIR, STABLE } from "../../generated/thresholds";
 import type { ClusterRow, Clusters } from "../api";
 import type { HeadRef } from "../selection.svelte";
-import { amount, capitalize, count, interval, joinList, pEquation, percent, plural, ratio } from "./numbers";
+import { amount, capitalize, count, interval, joinList, NBSP, pEquation, percent, plural, ratio } from "./numbers";
 
 type HeadShare = ClusterRow["heads"][number];
 type Reason = Omit<ClusterRow["reasons"][number], "plain">;
@@ -42,7 +42,7 @@ export const layers = (numbers: number[]) =>
 /** The first heads, each as a text, and how many are left; one head is never left alone. */
 function firstHeads(heads: HeadShare[], most: number, shares: boolean): [names: string[], rest: number] {
   const shown = heads.slice(0, heads.length <= most + 1 ? heads.length : most);
-  const names = shown.map((head) => headName(head) + (shares ? ` (${percent(head.share)})` : ""));
+  const names = shown.map((head) => headName(head) + (shares ? `${NBSP}(${percent(head.share)})` : ""));
   return [names, heads.length - shown.length];
 }
 

@@ -3,6 +3,7 @@
 // - What is unknown (null, NaN, infinite) is "–".
 // - The minus sign is "−"; there is no minus zero.
 // - Halves are rounded away from zero.
+// - Here only: no-break spaces keep together what a line break would tear apart, such as p = 0.013.
 // - From 1,000 on, digits are grouped by commas; from 10^15 on, a power of ten is written: 1.2e15.
 
 type Value = number | null | undefined;
@@ -10,6 +11,7 @@ type Value = number | null | undefined;
 const UNKNOWN = "–";
 const MINUS = "−";
 const HUGE = 1e15;
+export const NBSP = "\u00a0"; // no-break space
 
 const isKnown = (value: Value): value is number => typeof value === "number" && Number.isFinite(value);
 
@@ -79,11 +81,11 @@ export function pValue(p: Value): string {
 }
 
 /** A p-value in a sentence: `p = 0.013`. */
-export const pEquation = (p: Value, symbol = "p") => `${symbol} ${probability(p).join(" ")}`;
+export const pEquation = (p: Value, symbol = "p") => [symbol, ...probability(p)].join(NBSP);
 
 /** A number with its interval, if that is known: `0.93 [0.90, 0.95]`. */
 export const interval = (value: Value, low: Value, high: Value, form: (value: Value) => string = ratio) =>
-  isKnown(low) && isKnown(high) ? `${form(value)} [${form(low)}, ${form(high)}]` : form(value);
+  isKnown(low) && isKnown(high) ? `${form(value)} [${form(low)},${NBSP}${form(high)}]` : form(value);
 
 /** A list as a sentence has it: `a, b, and c`. */
 export const joinList = (parts: string[]) =>

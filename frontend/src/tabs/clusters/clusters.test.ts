@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
 import type { ClusterRow, Clusters } from "../../lib/api";
-import { associationNotes, clusterSentence, measureNotes, overallLines, reasonLines } from "../../lib/wording";
+import { associationNotes, clusterSentence, measureNotes, NBSP, overallLines, reasonLines } from "../../lib/wording";
 import { arrange } from "./arrange";
 import { countHeads, middleLayer, mostPresent, sharesOf } from "./count";
 
@@ -102,7 +102,7 @@ describe("words", () => {
   it("gives the reasons of a name", () => {
     const numbers = { mean: 0.8, rest: 0.1, delta: -0.9, low: -0.92, high: -0.88 };
     const why = { statistic: "special:[SEP]", plain: "attention to [SEP]", ...numbers };
-    const line = "Attention to [SEP] is 0.80, in other maps 0.10 (delta −0.90 [−0.92, −0.88])";
+    const line = `Attention to [SEP] is 0.80, in other maps 0.10 (delta −0.90 [−0.92,${NBSP}−0.88])`;
     expect(reasonLines(row({ reasons: [why] }))).toEqual([line]);
     expect(reasonLines(row({ reasons: [why], named: false, phrases: [] }))).toEqual([
       "No phrase fits; the most telling of 31 statistics",
@@ -124,7 +124,7 @@ describe("words", () => {
       { label: "jobs", text: "64 of 72 heads have one job: at least 75% of their maps lie in one cluster" },
       {
         label: "same layer",
-        text: "heads are more alike than any two: similarity 0.28, all pairs 0.09, p = 0.001",
+        text: "heads are more alike than any two: similarity 0.28, all pairs 0.09, p\u00a0=\u00a00.001",
       },
       { label: "noise", text: "403 maps (4%) belong to no cluster" },
     ]);
