@@ -104,17 +104,42 @@ class Small:
 
 
 FOLDER = Path(__file__).parent
+SLOW = {  # files that `make quick` leaves out
+    "stages/test_kills.py",
+    "stages/test_resume.py",
+    "stages/test_encoder.py",
+    "stages/test_features_vision.py",
+    "stages/test_cluster_scale.py",
+    "stages/test_collect_families.py",
+    "stages/test_gmm.py",
+    "stages/test_tsne.py",
+    "stages/test_tsne_kernel.py",
+    "stages/test_tsne_stored.py",
+    "unit/test_build.py",
+    "unit/test_cli_stages.py",
+    "unit/test_frontend.py",
+    "unit/test_models_exact.py",
+    "unit/test_models_load.py",
+    "web/test_web_security.py",
+    "web/test_web_tsne.py",
+    "web/test_web_tsne_points.py",
+    "web/test_web_export.py",
+    "web/test_web_live.py",
+    "unit/test_cli_options.py",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one file run in one process, since they share fixtures; all that use the browser run in one."""
+    """Mark slow tests. Tests of one file share fixtures, so they run in one process; so do all that use the browser."""
     for item in items:
-        fixtures = getattr(item, "fixturenames", ())
+        fixtures, name = getattr(item, "fixturenames", ()), item.path.relative_to(FOLDER).as_posix()
         if "browser" in fixtures or "demo" in fixtures:
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.xdist_group("browser"))
         else:
-            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(FOLDER).as_posix()))
+            item.add_marker(pytest.mark.xdist_group(name))
+        if name in SLOW or "examples_in_the_docs" in item.name:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

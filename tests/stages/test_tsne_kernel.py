@@ -122,7 +122,7 @@ def test_the_same_seed_gives_the_same_layout_and_more_restarts_keep_the_first_on
 
 CHILD = """
 import hashlib, importlib, sys, numpy as np
-from headatlas.tsne import kernel
+from headatlas.stages.tsne import kernel
 a = np.random.default_rng(0).dirichlet(np.full(33, 0.1), 33); p = (a + a.T) * (1 - np.eye(33)); p /= p.sum()
 for _ in range(2):
     bits = hashlib.sha256(kernel.layouts(p, restarts=9)[0].tobytes()).hexdigest()
@@ -145,7 +145,7 @@ PLAIN = """
 import sys, numpy as np
 sys.path[:0] = sys.argv[1:]
 import test_tsne_kernel as own
-from headatlas.tsne import kernel
+from headatlas.stages.tsne import kernel
 from headatlas.stages.tsne.lanes import WIDTH
 for n in (4, 7):
     own.test_the_gradient_is_that_of_finite_differences(n)
