@@ -23,7 +23,7 @@ def test_bars_filter_the_texts(browser, place):
         length = columns.get_by_label("tokens", exact=True).get_by_role("button", name="tokens ")
         fullest = max(range(length.count()), key=lambda at: length.nth(at).locator(".some").bounding_box()["height"])
         length.nth(fullest).click()
-        sentence(page, "topic", "and tokens")
+        sentence(page, "of 140 texts: tokens", "and topic")
         assert 0 < listed.count() <= part
         there = page.url
         page.reload()
