@@ -12,7 +12,7 @@ def modules(package: str, first: str = "") -> list[ModuleType]:
     """The modules in the folder of a package by name, but for `first`, which comes first.
 
     >>> [module.__name__ for module in modules("headatlas.data.readers", first="squad")][:2]
-    ['headatlas.data.readers.squad', 'headatlas.data.readers.hub']
+    ['headatlas.data.readers.squad', 'headatlas.data.readers.arrow']
     """
     files = pkgutil.iter_modules(importlib.import_module(package).__path__)
     names = sorted((file.name for file in files), key=lambda name: (name != first, name))

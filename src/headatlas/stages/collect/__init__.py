@@ -68,10 +68,8 @@ def maps(
         Random seed.
     batch_tokens : int
         Tokens in one forward pass.
-    workers : int
-        Number of processes; 0 uses threads. The result is the same bit for bit.
-    scheduler : str, optional
-        Address of a Dask scheduler.
+    workers, scheduler : int, str, optional
+        Number of processes (0 uses threads), or the address of a Dask scheduler. The result is the same bit for bit.
 
     Returns
     -------
