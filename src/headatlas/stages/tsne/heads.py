@@ -38,7 +38,7 @@ class Layouts:
     def layout(self, layer: int, head: int) -> NDArray[np.float32]:
         """Positions (point, 2) of the tokens as one head sees them."""
         if (layer, head) not in self.layouts:
-            raise OptionError(f"L{layer}·H{head} was not layouts out; {len(self.layouts)} heads were")
+            raise OptionError(f"L{layer}·H{head} was not laid out; {len(self.layouts)} heads were")
         return self.layouts[layer, head]
 
     def best(self, layer: int, head: int) -> float:

@@ -22,7 +22,7 @@ Vectors = NDArray[np.float32]  # (point, feature)
 
 @dataclass(frozen=True)
 class States:
-    """Layouts of vectors by layer; `points[layer]` names what is layouts out."""
+    """Layouts of vectors by layer; `points[layer]` names what is laid out."""
 
     model: str
     recipe: dict[str, Any]  # everything the layouts follow from
@@ -34,7 +34,7 @@ class States:
     def layout(self, layer: int) -> NDArray[np.float32]:
         """Positions (point, 2) in one layer."""
         if layer not in self.layouts:
-            raise OptionError(f"layer {layer} was not layouts out; these were: {', '.join(map(str, self.layouts))}")
+            raise OptionError(f"layer {layer} was not laid out; these were: {', '.join(map(str, self.layouts))}")
         return self.layouts[layer]
 
 
