@@ -1,7 +1,7 @@
 """Options, declared once: fields of a frozen dataclass that carry their help and the values they may have.
 
-Checks, flags of the command line and tables in the docs are made from the declaration; a test compares the signatures
-of the public functions with it.
+Checks, flags of the command line, tables in the docs, and signatures and docstrings of the public functions are made
+from the declaration.
 
 >>> @dataclass(frozen=True)
 ... class Tea:
@@ -16,13 +16,18 @@ headatlas.errors.OptionError: minutes 0: give a whole number of at least 1, or a
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 from headatlas.errors import OptionError
 
 Auto = Literal["auto"]
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 # Options that mean the same in every stage.
 OF = "Name of the result to use; the latest if it is not given."
@@ -63,6 +68,22 @@ class Option:
     def kind(self) -> type[int] | type[float] | type[str] | None:
         """The type of values that are no words; None if there are only words."""
         return next((part for part in self._parts if part in (int, float, str)), None)
+
+    @property
+    def types(self) -> str:
+        """What a value may be, as docstrings write it.
+
+        >>> Option("k", int | Auto, "auto", "").types, Option("of", str | None, None, "").types
+        ('int or "auto"', 'str, optional')
+        """
+        kinds = (self.kind.__name__,) if self.kind else ()
+        text = either((*kinds, *(f'"{word}"' for word in self.words)))
+        return f"{text}, optional" if self.default is None else text
+
+    @property
+    def meaning(self) -> str:
+        """What it does, and what `auto` chooses."""
+        return f"{self.help} Auto: {self.auto}." if self.auto else self.help
 
     @property
     def _parts(self) -> tuple[Any, ...]:
@@ -149,6 +170,43 @@ def combined(method: type, *shared: type, **defaults: Any) -> tuple[Option, ...]
     names = {each.name for each in common}
     own = tuple(each for each in declared(method) if each.name not in names)
     return tuple(replace(each, default=defaults.get(each.name, each.default)) for each in own + common)
+
+
+def public(
+    options: tuple[Option, ...], returns: str
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Give a function of an atlas and `**shared` its whole signature, and docs of its parameters and `returns`."""
+
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        written = inspect.signature(function, eval_str=True)
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters = [
+            inspect.Parameter(each.name, keyword, default=each.default, annotation=each.annotation) for each in options
+        ]
+        signature = written.replace(parameters=[next(iter(written.parameters.values())), *parameters])
+
+        @functools.wraps(function)
+        def complete(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}") from None
+            bound.apply_defaults()
+            return function(*bound.args, **bound.kwargs)
+
+        complete.__signature__ = signature  # type: ignore[attr-defined]
+        complete.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
+        complete.__doc__ = "\n".join((inspect.getdoc(function) or "", "", *_sections(options, returns)))
+        return complete
+
+    return decorate
+
+
+def _sections(options: tuple[Option, ...], returns: str) -> list[str]:
+    """The parts of a docstring that say what goes in and what comes out."""
+    rows = [("atlas", "Atlas", "An atlas with features."), *((each.name, each.types, each.meaning) for each in options)]
+    parameters = [line for name, types, meaning in rows for line in (f"{name} : {types}", f"    {meaning}")]
+    return ["Parameters", "----------", *parameters, "", "Returns", "-------", *inspect.cleandoc(returns).splitlines()]
 
 
 def check(values: Any) -> None:

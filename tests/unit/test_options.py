@@ -4,7 +4,7 @@ import inspect
 import re
 import subprocess
 import sys
-from typing import Literal, get_type_hints
+from typing import Literal, get_args, get_type_hints
 
 import pytest
 
@@ -105,8 +105,20 @@ def test_the_signature_is_that_of_the_declared_options(stage, name):
     atlas, *parameters = inspect.signature(function).parameters.values()
     assert atlas.name == "atlas" and all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
     declared = {option.name: (option.default, option.annotation) for option in options}
-    types = get_type_hints(function)
-    assert {parameter.name: (parameter.default, types[parameter.name]) for parameter in parameters} == declared
+    assert {parameter.name: (parameter.default, parameter.annotation) for parameter in parameters} == declared
+    _, *written, shared = inspect.signature(
+        function.__wrapped__, eval_str=True
+    ).parameters.values()  # for type checkers
+    for parameter in written:
+        assert (parameter.default, parameter.annotation) == declared.pop(parameter.name)
+    (keys,) = get_args(shared.annotation)
+    assert get_type_hints(keys) == {name: annotation for name, (_, annotation) in declared.items()}
+
+
+@every_method
+def test_a_mistyped_option_is_refused_by_name(stage, name):
+    with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'sed'"):
+        STAGES[stage].METHODS[name](None, sed=1)
 
 
 @every_method

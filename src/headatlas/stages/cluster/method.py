@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,3 +134,21 @@ class Request:
     seed: int = option(0, least=0, help=options.SEED)
     workers: int = option(0, least=0, help=options.WORKERS)
     scheduler: str | None = option(None, help=options.SCHEDULER)
+
+
+class Shared(TypedDict, total=False):
+    """The options of a `Request`, for type checkers."""
+
+    of: str | None
+    name: str | None
+    level: Level
+    sample: int
+    seed: int
+    workers: int
+    scheduler: str | None
+
+
+LABELS = """
+    labels : array (example, layer, head)
+        0 is the largest cluster; -1 is noise, -2 a head that does not exist.
+"""

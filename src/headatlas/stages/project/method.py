@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,3 +56,20 @@ class Request:
     seed: int = option(0, least=0, help=options.SEED)
     workers: int = option(0, least=0, help=options.WORKERS)
     scheduler: str | None = option(None, help=options.SCHEDULER)
+
+
+class Shared(TypedDict, total=False):
+    """The options of a `Request`, for type checkers."""
+
+    of: str | None
+    name: str | None
+    sample: int
+    seed: int
+    workers: int
+    scheduler: str | None
+
+
+POSITIONS = """
+    positions : array (example, layer, head, 2)
+        NaN for a head that does not exist. The array `trust` says how far each point can be believed.
+"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,69 +13,15 @@ from headatlas import wording
 from headatlas.atlas.schema import NOISE
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, OptionError
-from headatlas.options import Auto, option
+from headatlas.options import Auto, option, public
 from headatlas.stages.cluster import auto
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import core_distances, cuml, noise
 from headatlas.stages.cluster.fit import ROOM, Labels, NearestFit, by_size, means
-from headatlas.stages.cluster.method import Backends, Method, Request
-from headatlas.stages.cluster.vectors import Floats, Level
+from headatlas.stages.cluster.method import LABELS, Backends, Method, Request, Shared
+from headatlas.stages.cluster.vectors import Floats
 
 SWEEP = (0.6, 0.8, 1.0, 1.25)  # of the knee
-
-
-def dbscan(
-    atlas: Atlas,
-    *,
-    eps: float | Auto = "auto",
-    min_samples: int = 10,
-    of: str | None = None,
-    name: str | None = None,
-    level: Level = "maps",
-    sample: int = 20_000,
-    seed: int = 0,
-    backend: str = "sklearn",
-    workers: int = 0,
-    scheduler: str | None = None,
-) -> Labels:
-    """Cluster maps by density: connected core points, and what lies within `eps` of one.
-
-    >>> import headatlas as ha
-    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://dbscan.atlas")
-    >>> vectors = ha.features.image(atlas, "stats")
-    >>> ha.cluster.dbscan(atlas, min_samples=4).shape
-    (2, 6, 12)
-
-    Parameters
-    ----------
-    atlas : Atlas
-        An atlas with features.
-    eps : float or "auto"
-        Radius of the neighborhood; `auto` takes it from the knee of neighbor distances.
-    min_samples : int
-        Maps within `eps`, the map itself included, that make it a core point.
-    of, name : str, optional
-        The features to cluster (the latest), and the name of the result ("dbscan").
-    level : "maps" or "heads"
-        With "heads" the mean vector of each head is clustered, and its maps share its label.
-    sample : int
-        Maps that are fitted, equally many of each head. 0: all maps at once.
-    seed : int
-        Random seed of the sample.
-    backend : "sklearn" or "cuml"
-        Library that fits.
-    workers, scheduler : int, str, optional
-        Local processes or a Dask cluster that label blocks.
-
-    Returns
-    -------
-    labels : array (example, layer, head)
-        0 is the largest cluster; -1 is noise, -2 a head that does not exist.
-    """
-    from headatlas.stages.cluster.stage import cluster
-
-    method = DBSCAN(eps, min_samples, backend=backend)
-    return cluster(atlas, Request(method, of, name, level, sample, seed, workers, scheduler))
 
 
 def _sklearn(x: Floats, eps: float, min_samples: int, cores: NDArray[np.bool_]) -> Labels:
@@ -178,3 +124,26 @@ class DBSCAN(Method):
     def least_maps(self) -> int:
         """As many as make one core point."""
         return self.min_samples
+
+
+@public(DBSCAN.options(), LABELS)
+def dbscan(
+    atlas: Atlas,
+    *,
+    eps: float | Auto = "auto",
+    min_samples: int = 10,
+    backend: str = "sklearn",
+    **shared: Unpack[Shared],
+) -> Labels:
+    """Cluster maps by density: connected core points, and what lies within `eps` of one.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://dbscan.atlas")
+    >>> vectors = ha.features.image(atlas, "stats")
+    >>> ha.cluster.dbscan(atlas, min_samples=4).shape
+    (2, 6, 12)
+    """
+    from headatlas.stages.cluster.stage import cluster
+
+    method = DBSCAN(eps, min_samples, backend=backend)
+    return cluster(atlas, Request(method, **shared))

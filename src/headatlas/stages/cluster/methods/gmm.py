@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,69 +11,15 @@ from numpy.typing import NDArray
 from headatlas import progress
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError
-from headatlas.options import Auto, option
+from headatlas.options import Auto, option, public
 from headatlas.stages.cluster.fit import ROOM, Fit, Labels, by_size, old_numbers
-from headatlas.stages.cluster.method import Backends, PartitionMethod, Request
-from headatlas.stages.cluster.vectors import Floats, Level
+from headatlas.stages.cluster.method import LABELS, Backends, PartitionMethod, Request, Shared
+from headatlas.stages.cluster.vectors import Floats
 
 Covariance = Literal["diag", "full", "tied", "spherical"]
 
 RESTARTS = 3  # each from a KMeans of its own
 REGULAR = 1e-6  # of the mean variance, added to every variance so that exact copies do no harm
-
-
-def gmm(
-    atlas: Atlas,
-    *,
-    k: int | Auto = "auto",
-    covariance: Covariance = "diag",
-    of: str | None = None,
-    name: str | None = None,
-    level: Level = "maps",
-    sample: int = 20_000,
-    seed: int = 0,
-    backend: str = "sklearn",
-    workers: int = 0,
-    scheduler: str | None = None,
-) -> Labels:
-    """Cluster maps by a mixture of `k` Gaussians.
-
-    >>> import headatlas as ha
-    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://gmm.atlas")
-    >>> vectors = ha.features.image(atlas, "stats")
-    >>> ha.cluster.gmm(atlas, k=4).shape
-    (2, 6, 12)
-
-    Parameters
-    ----------
-    atlas : Atlas
-        An atlas with features.
-    k : int or "auto"
-        Number of components; `auto` takes the most stable of a grid.
-    covariance : "diag", "full", "tied" or "spherical"
-        Shape of the components: variances along the axes, any ellipse, one ellipse for all, or balls.
-    of, name : str, optional
-        The features to cluster (the latest), and the name of the result ("gmm").
-    level : "maps" or "heads"
-        With "heads" the mean vector of each head is clustered, and its maps share its label.
-    sample : int
-        Maps that are fitted, equally many of each head. 0: all maps at once.
-    seed : int
-        Random seed of the sample and of the starts.
-    backend : "sklearn"
-        Library that fits.
-    workers, scheduler : int, str, optional
-        Local processes or a Dask cluster that label blocks.
-
-    Returns
-    -------
-    labels : array (example, layer, head)
-        The most likely component; 0 has the most fitted maps. -2 is a head that does not exist.
-    """
-    from headatlas.stages.cluster.stage import cluster
-
-    method = GMM(k, covariance, backend=backend)
-    return cluster(atlas, Request(method, of, name, level, sample, seed, workers, scheduler))
 
 
 def _sklearn(x: NDArray[Any], k: int, covariance: str, seed: int, restarts: int) -> Any:
@@ -151,3 +97,26 @@ class GMM(PartitionMethod):
         model = self.backends[self.backend](x.repeat(weights, 0), k, self.covariance, seed, RESTARTS)
         labels: Labels = model.predict(x.astype(np.float64)).astype(np.int32)
         return labels
+
+
+@public(GMM.options(), LABELS)
+def gmm(
+    atlas: Atlas,
+    *,
+    k: int | Auto = "auto",
+    covariance: Covariance = "diag",
+    backend: str = "sklearn",
+    **shared: Unpack[Shared],
+) -> Labels:
+    """Cluster maps by a mixture of `k` Gaussians.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://gmm.atlas")
+    >>> vectors = ha.features.image(atlas, "stats")
+    >>> ha.cluster.gmm(atlas, k=4).shape
+    (2, 6, 12)
+    """
+    from headatlas.stages.cluster.stage import cluster
+
+    method = GMM(k, covariance, backend=backend)
+    return cluster(atlas, Request(method, **shared))

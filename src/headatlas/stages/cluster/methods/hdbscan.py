@@ -4,78 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, OptionError
-from headatlas.options import Auto, option
+from headatlas.options import Auto, option, public
 from headatlas.stages.cluster import auto
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import core_distances, cuml, noise
 from headatlas.stages.cluster.fit import ROOM, Labels, NearestFit, by_size, means
-from headatlas.stages.cluster.method import Backends, Method, Request
-from headatlas.stages.cluster.vectors import Floats, Level
+from headatlas.stages.cluster.method import LABELS, Backends, Method, Request, Shared
+from headatlas.stages.cluster.vectors import Floats
 
 LEAST = 5  # maps in the smallest cluster that `auto` takes
 MOST_NEIGHBORS = 10
 SWEEP = (0.0025, 0.005, 0.01, 0.02)  # of the maps
-
-
-def hdbscan(
-    atlas: Atlas,
-    *,
-    min_cluster_size: int | Auto = "auto",
-    min_samples: int | None = None,
-    of: str | None = None,
-    name: str | None = None,
-    level: Level = "maps",
-    sample: int = 8_000,
-    seed: int = 0,
-    backend: str = "sklearn",
-    workers: int = 0,
-    scheduler: str | None = None,
-) -> Labels:
-    """Cluster maps by densities of every scale.
-
-    >>> import headatlas as ha
-    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://hdbscan.atlas")
-    >>> vectors = ha.features.image(atlas, "stats")
-    >>> ha.cluster.hdbscan(atlas, min_cluster_size=4).shape
-    (2, 6, 12)
-
-    Parameters
-    ----------
-    atlas : Atlas
-        An atlas with features.
-    min_cluster_size : int or "auto"
-        Maps in the smallest cluster; `auto` takes one map in two hundred.
-    min_samples : int, optional
-        Neighbors that tell how dense it is around a map, itself included. By default `min_cluster_size`, at most 10.
-    of, name : str, optional
-        The features to cluster (the latest), and the name of the result ("hdbscan").
-    level : "maps" or "heads"
-        With "heads" the mean vector of each head is clustered, and its maps share its label.
-    sample : int
-        Maps that are fitted, equally many of each head. 0: all maps at once.
-    seed : int
-        Random seed of the sample.
-    backend : "sklearn" or "cuml"
-        Library that fits.
-    workers, scheduler : int, str, optional
-        Local processes or a Dask cluster that label blocks.
-
-    Returns
-    -------
-    labels : array (example, layer, head)
-        0 is the largest cluster; -1 is noise, -2 a head that does not exist.
-    """
-    from headatlas.stages.cluster.stage import cluster
-
-    method = HDBSCAN(min_cluster_size, min_samples, backend=backend)
-    return cluster(atlas, Request(method, of, name, level, sample, seed, workers, scheduler))
 
 
 def _sklearn(x: Floats, min_cluster_size: int, min_samples: int) -> Labels:
@@ -186,3 +132,26 @@ def loosest(x: Floats, labels: Labels, core: NDArray[np.float64]) -> NDArray[np.
             worst = max(worst, float(np.maximum(apart.min(1), cores[part]).max()))
         reach.append(worst)
     return np.array(reach)
+
+
+@public(HDBSCAN.options(), LABELS)
+def hdbscan(
+    atlas: Atlas,
+    *,
+    min_cluster_size: int | Auto = "auto",
+    min_samples: int | None = None,
+    backend: str = "sklearn",
+    **shared: Unpack[Shared],
+) -> Labels:
+    """Cluster maps by densities of every scale.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://hdbscan.atlas")
+    >>> vectors = ha.features.image(atlas, "stats")
+    >>> ha.cluster.hdbscan(atlas, min_cluster_size=4).shape
+    (2, 6, 12)
+    """
+    from headatlas.stages.cluster.stage import cluster
+
+    method = HDBSCAN(min_cluster_size, min_samples, backend=backend)
+    return cluster(atlas, Request(method, **shared))

@@ -3,71 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import progress
 from headatlas.atlas.store import Atlas
-from headatlas.options import Auto
+from headatlas.options import Auto, public
 from headatlas.stages.cluster.backends import cuml
 from headatlas.stages.cluster.fit import Labels, NearestFit, by_size, of_centers, old_numbers
-from headatlas.stages.cluster.method import Backends, PartitionMethod, Request
-from headatlas.stages.cluster.vectors import Floats, Level
+from headatlas.stages.cluster.method import LABELS, Backends, PartitionMethod, Request, Shared
+from headatlas.stages.cluster.vectors import Floats
 
 RESTARTS = 10
 TRIAL_RESTARTS = 3  # one start alone would show the luck of the start, not the data
-
-
-def kmeans(
-    atlas: Atlas,
-    *,
-    k: int | Auto = "auto",
-    of: str | None = None,
-    name: str | None = None,
-    level: Level = "maps",
-    sample: int = 100_000,
-    seed: int = 0,
-    backend: str = "sklearn",
-    workers: int = 0,
-    scheduler: str | None = None,
-) -> Labels:
-    """Cluster maps by the nearest of `k` centers.
-
-    >>> import headatlas as ha
-    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://kmeans.atlas")
-    >>> vectors = ha.features.image(atlas, "stats")
-    >>> ha.cluster.kmeans(atlas, k=4).shape
-    (2, 6, 12)
-
-    Parameters
-    ----------
-    atlas : Atlas
-        An atlas with features.
-    k : int or "auto"
-        Number of clusters; `auto` takes the most stable of a grid.
-    of, name : str, optional
-        The features to cluster (the latest), and the name of the result ("kmeans").
-    level : "maps" or "heads"
-        With "heads" the mean vector of each head is clustered, and its maps share its label.
-    sample : int
-        Maps that give the centers, equally many of each head. 0: all maps, block by block.
-    seed : int
-        Random seed of the sample and of the starts.
-    backend : "sklearn" or "cuml"
-        Library that fits.
-    workers, scheduler : int, str, optional
-        Local processes or a Dask cluster that label blocks.
-
-    Returns
-    -------
-    labels : array (example, layer, head)
-        0 is the largest cluster; -2 a head that does not exist.
-    """
-    from headatlas.stages.cluster.stage import cluster
-
-    return cluster(atlas, Request(KMeans(k, backend=backend), of, name, level, sample, seed, workers, scheduler))
 
 
 def _sklearn(x: Floats, k: int, seed: int, restarts: int, weights: NDArray[Any] | None) -> NDArray[Any]:
@@ -108,3 +58,24 @@ class KMeans(PartitionMethod):
         k = min(int(self.k), len(x))
         centers = self.backends[self.backend](x, k, seed, TRIAL_RESTARTS, weights.astype(x.dtype))
         return of_centers(centers).assign(x)
+
+
+@public(KMeans.options(), LABELS)
+def kmeans(
+    atlas: Atlas,
+    *,
+    k: int | Auto = "auto",
+    backend: str = "sklearn",
+    **shared: Unpack[Shared],
+) -> Labels:
+    """Cluster maps by the nearest of `k` centers.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://kmeans.atlas")
+    >>> vectors = ha.features.image(atlas, "stats")
+    >>> ha.cluster.kmeans(atlas, k=4).shape
+    (2, 6, 12)
+    """
+    from headatlas.stages.cluster.stage import cluster
+
+    return cluster(atlas, Request(KMeans(k, backend=backend), **shared))

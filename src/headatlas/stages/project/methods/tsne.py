@@ -4,61 +4,17 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
-from headatlas.options import option
-from headatlas.stages.project.method import Method, Positions, Request
+from headatlas.options import option, public
+from headatlas.stages.project.method import POSITIONS, Method, Positions, Request, Shared
 from headatlas.stages.project.reduction import Vectors
 
 TREE = 10_000  # below so many points t-SNE fits faster with a tree than with a grid
-
-
-def tsne(
-    atlas: Atlas,
-    *,
-    perplexity: float = 30,
-    of: str | None = None,
-    name: str | None = None,
-    sample: int = 5_000,
-    seed: int = 0,
-    workers: int = 0,
-    scheduler: str | None = None,
-) -> Positions:
-    """Draw maps by t-SNE of the first 50 principal components of their features.
-
-    >>> import headatlas as ha
-    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://tsne.atlas")
-    >>> vectors = ha.features.image(atlas, "stats")
-    >>> ha.project.tsne(atlas, perplexity=10).shape
-    (2, 6, 12, 2)
-
-    Parameters
-    ----------
-    atlas : Atlas
-        An atlas with features.
-    perplexity : float
-        About how many neighbors of a point count.
-    of, name : str, optional
-        The features to project (the latest), and the name of the result ("tsne").
-    sample : int
-        Maps that are fitted, equally many of each head; the rest is placed by openTSNE's own transform.
-    seed : int
-        Random seed of the sample and of t-SNE.
-    workers, scheduler : int, str, optional
-        Local processes or a Dask cluster that place blocks.
-
-    Returns
-    -------
-    positions : array (example, layer, head, 2)
-        NaN for a head that does not exist. The array `trust` says how far each point can be believed.
-    """
-    from headatlas.stages.project import project
-
-    return project(atlas, Request(Tsne(perplexity, seed), of, name, sample, seed, workers, scheduler))
 
 
 @dataclass
@@ -96,3 +52,23 @@ class Tsne(Method):
     def place(self, vectors: Vectors) -> Vectors:
         """Positions of further vectors, by openTSNE's own transform; they do not push one another."""
         return np.asarray(self.fitted.transform(vectors), np.float32)
+
+
+@public(Tsne.options(), POSITIONS)
+def tsne(
+    atlas: Atlas,
+    *,
+    perplexity: float = 30,
+    **shared: Unpack[Shared],
+) -> Positions:
+    """Draw maps by t-SNE of the first 50 principal components of their features.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://tsne.atlas")
+    >>> vectors = ha.features.image(atlas, "stats")
+    >>> ha.project.tsne(atlas, perplexity=10).shape
+    (2, 6, 12, 2)
+    """
+    from headatlas.stages.project import project
+
+    return project(atlas, Request(Tsne(perplexity, shared["seed"]), **shared))

@@ -4,58 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
-from headatlas.options import option
-from headatlas.stages.project.method import Method, Positions, Request
+from headatlas.options import option, public
+from headatlas.stages.project.method import POSITIONS, Method, Positions, Request, Shared
 from headatlas.stages.project.reduction import Vectors
-
-
-def umap(
-    atlas: Atlas,
-    *,
-    neighbors: int = 15,
-    of: str | None = None,
-    name: str | None = None,
-    sample: int = 5_000,
-    seed: int = 0,
-    workers: int = 0,
-    scheduler: str | None = None,
-) -> Positions:
-    """Draw maps by UMAP of the first 50 principal components of their features.
-
-    >>> import headatlas as ha
-    >>> atlas = ha.open("sample.atlas")  # doctest: +SKIP
-    >>> ha.project.umap(atlas, neighbors=30).shape  # doctest: +SKIP
-    (140, 6, 12, 2)
-
-    Parameters
-    ----------
-    atlas : Atlas
-        An atlas with features.
-    neighbors : int
-        Neighbors of a point that count.
-    of, name : str, optional
-        The features to project (the latest), and the name of the result ("umap").
-    sample : int
-        Maps that are fitted, equally many of each head; the rest is placed by UMAP's own transform.
-    seed : int
-        Random seed of the sample and of UMAP.
-    workers, scheduler : int, str, optional
-        Local processes or a Dask cluster that place blocks.
-
-    Returns
-    -------
-    positions : array (example, layer, head, 2)
-        NaN for a head that does not exist. The array `trust` says how far each point can be believed.
-    """
-    from headatlas.stages.project import project
-
-    return project(atlas, Request(Umap(neighbors, seed), of, name, sample, seed, workers, scheduler))
 
 
 @dataclass
@@ -90,3 +47,23 @@ class Umap(Method):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return np.asarray(self.fitted.transform(vectors), np.float32)
+
+
+@public(Umap.options(), POSITIONS)
+def umap(
+    atlas: Atlas,
+    *,
+    neighbors: int = 15,
+    **shared: Unpack[Shared],
+) -> Positions:
+    """Draw maps by UMAP of the first 50 principal components of their features.
+
+    >>> import headatlas as ha
+    >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://umap.atlas")
+    >>> vectors = ha.features.image(atlas, "stats")
+    >>> ha.project.umap(atlas, neighbors=10).shape
+    (2, 6, 12, 2)
+    """
+    from headatlas.stages.project import project
+
+    return project(atlas, Request(Umap(neighbors, shared["seed"]), **shared))
