@@ -265,14 +265,7 @@ def test_without_webgl_tables_still_work(blind, live):
         page.allowed[:] = [one for one in page.allowed if "WebGL" not in one]
 
 
-JUMPS = pytest.mark.xfail(
-    reason="the page of a cluster moves by 0.25 at this width while its data arrives", strict=False
-)
-
-
-@pytest.mark.parametrize(
-    "size", [(390, 844), (1280, 800), pytest.param((1920, 1080), marks=JUMPS), (3840, 2160)], ids=str
-)
+@pytest.mark.parametrize("size", [(390, 844), (1280, 800), (1920, 1080), (3840, 2160)], ids=str)
 def test_every_width_reads_and_nothing_jumps(browser, live, size):
     with looking(browser, size=size) as page:
         for tab in ("overview", "maps", "clusters", "clusters/0", "head/0.2", "examples", "examples/0"):

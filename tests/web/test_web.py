@@ -195,7 +195,7 @@ def test_clusters_that_are_not_correlated_have_numbers_and_a_command(client, atl
     assert len(means) == 64 * len(found["clusters"])
     for path in ("profiles.json", "clusters/0.json", "exemplars.bin"):
         said = error(client.get(f"/api/clusterings/loose.one/{path}"), 404)
-        assert said["next"] == found["command"]
+        assert said["command"] == found["command"]
 
 
 def test_one_cluster_has_its_cells_and_its_evidence(client, atlas):
@@ -279,7 +279,7 @@ def test_a_missing_stage_tells_its_command(path, stage):
     card = client.get("/api/atlas.json").json()
     assert not card["clusterings"] and not card["projections"]
     assert [one["done"] for one in card["stages"]] == [True, True, False, False, False, False]
-    assert error(client.get(f"/api/{path}"), 404)["next"] == f"headatlas {stage} {served.bare().files.url}"
+    assert error(client.get(f"/api/{path}"), 404)["command"] == f"headatlas {stage} {served.bare().files.url}"
 
 
 def test_answers_are_kept_by_the_reader_until_the_atlas_changes(tmp_path):

@@ -165,7 +165,7 @@ def test_a_model_with_other_weights_is_refused(small, packaged):
     client = served.client(atlas, model=small("BERT").model)
     assert client.get("/api/atlas.json").json()["live"]
     said = error(client.get("/api/examples/0/full/0.0.bin"), 503)
-    assert "has other weights" in said["message"] and "--model FOLDER" in said["next"]
+    assert "has other weights" in said["message"] and "--model FOLDER" in said["command"]
     card = client.get("/api/atlas.json").json()
     assert not card["live"] and "has other weights" in card["live_note"]
     assert client.get("/api/examples/0.json").json()["full"] is False

@@ -39,6 +39,7 @@ export class ApiError extends Error {
     readonly status: number,
     message: string,
     readonly next = "",
+    readonly command = "",
   ) {
     super(message);
   }
@@ -82,14 +83,15 @@ async function request(path: string, options?: RequestInit): Promise<Response> {
     response = await fetch(path, options);
   } catch (error) {
     if (options?.signal?.aborted) throw error;
-    throw new ApiError(0, "The server does not respond.", "Start it again: headatlas serve x.atlas");
+    throw new ApiError(0, "The server does not respond.", "Start it again.", "headatlas serve x.atlas");
   }
   if (response.ok) return response;
   const failure = (await response.json().catch(() => null)) as ErrorResponse | null;
   throw new ApiError(
     response.status,
     failure?.error?.message ?? `${path}: ${response.statusText}`,
-    failure?.error?.next ?? "",
+    failure?.error?.next,
+    failure?.error?.command,
   );
 }
 

@@ -194,6 +194,14 @@ export interface Table {
   rows: unknown[][]; // text and numbers; lists and objects are written as JSON
 }
 
+/** Fields of rows as a table; all fields, unless some are named. */
+export function fieldTable<Row extends object>(
+  rows: readonly Row[],
+  columns = Object.keys(rows[0] ?? {}) as (keyof Row & string)[],
+): Table {
+  return { columns, rows: rows.map((row) => columns.map((column) => row[column])) };
+}
+
 /** A table as comma-separated values. */
 export function asCsv({ columns, rows }: Table): string {
   const cell = (value: unknown) => {

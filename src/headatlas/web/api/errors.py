@@ -22,18 +22,27 @@ MESSAGES = {404: "There is nothing at this address.", 405: "This method is not a
 
 
 class RequestError(HeadatlasError):
-    """A request that cannot be answered: the HTTP status, the reason, and what to do next."""
+    """A request that cannot be answered: the HTTP status, the reason, and what to do next, or the command to run."""
 
-    def __init__(self, status: int, message: str, next: str = "", headers: Mapping[str, str] | None = None) -> None:  # noqa: A002 - as in `ErrorDetail`
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        next: str = "",  # noqa: A002 - as in `ErrorDetail`
+        *,
+        command: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
-        self.status, self.next, self.headers = status, next, dict(headers or {})
+        self.status, self.next, self.command, self.headers = status, next, command, dict(headers or {})
 
 
 def response(error: RequestError) -> Response:
     """An error as a response."""
     from fastapi import Response
 
-    payload = ErrorResponse(error=ErrorDetail(status=error.status, message=str(error), next=error.next))
+    detail = ErrorDetail(status=error.status, message=str(error), next=error.next, command=error.command)
+    payload = ErrorResponse(error=detail)
     headers = {"cache-control": "no-store", **error.headers}
     return Response(payload.model_dump_json(), error.status, headers, media_type="application/json")
 

@@ -62,7 +62,7 @@ class ModelLoader:
         message = f"The model of this atlas, {facts['name']}, is not available: {'; '.join(problems)}."
         self._refused[facts["hash"]] = f"{message} Run: {command}"
         self.version += 1
-        return RequestError(503, message, command)
+        return RequestError(503, message, command=command)
 
 
 def _command(atlas: Atlas) -> str:

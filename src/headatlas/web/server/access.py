@@ -129,7 +129,7 @@ class AccessControl:
             return None
         raise RequestError(
             401, "A token is needed to see this atlas.", "Open the address with ?token=… at its end.",
-            {"www-authenticate": "Bearer"},
+            headers={"www-authenticate": "Bearer"},
         )  # fmt: skip
 
     def _is_token(self, given: str) -> bool:

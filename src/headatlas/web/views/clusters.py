@@ -162,7 +162,7 @@ def exemplar_maps(snapshot: Snapshot, clustering: str) -> bytes:
     _needed(snapshot, clustering)
     rows = exemplars(snapshot, clustering)
     if not rows:
-        raise RequestError(404, f"The clusters of {clustering} have no exemplars.", _correlate(snapshot, clustering))
+        raise RequestError(404, f"The clusters of {clustering} have no exemplars.", command=_correlate(snapshot, clustering))
     places = np.array([(row["example"], row["layer"], row["head"]) for row in rows])
     return arrays.attention(summaries.pooled(snapshot.atlas, places)).tobytes()
 
@@ -171,7 +171,7 @@ def _needed(snapshot: Snapshot, clustering: str) -> None:
     snapshot.result("cluster", clustering, "clustering")
     if clustering not in snapshot.atlas.results("correlate"):
         raise RequestError(
-            404, f"The clusters of {clustering} are not correlated yet.", _correlate(snapshot, clustering)
+            404, f"The clusters of {clustering} are not correlated yet.", command=_correlate(snapshot, clustering)
         )
 
 

@@ -96,7 +96,7 @@ class Snapshot:
             return entry
         available = f"Available: {', '.join(results)}." if results else f"{self.name} has no {stage} yet."
         command = "" if results else self.command(stage)
-        raise RequestError(404, f"There is no {what} called {name[:80]!r}. {available}", command)
+        raise RequestError(404, f"There is no {what} called {name[:80]!r}. {available}", command=command)
 
     def check_map(self, example: int, layer: int = 0, head: int = 0) -> None:
         """Raise an error unless this map exists."""

@@ -17,6 +17,7 @@ class ErrorDetail(Payload):
     status: int
     message: str
     next: str = ""
+    command: str = ""  # that helps, to be run in a terminal
 
 
 class ErrorResponse(Payload):
