@@ -52,7 +52,7 @@ def fit(path, kind, sample, file):
     start = time.process_time()
     fitted = fit_sample(atlas, of, method, int(sample), 0)
     seconds = time.process_time() - start
-    continuity = project.trust_per_point(fitted.positions, fitted.vectors, fitted.neighbours).mean()
+    continuity = project.trust_per_point(fitted.positions, fitted.vectors, fitted.neighbors).mean()
     Path(file).write_bytes(pickle.dumps(fitted))
     results = {"sample": len(fitted.numbers), "components": len(fitted.space.shares), "fit_cpu": seconds}
     return results | {

@@ -292,7 +292,7 @@ STATISTICS: tuple[Statistic, ...] = (
         "around", "attention to the token itself and four on each side", "sum of all nine offsets",
         Combined(("offset-4", "offset-3", "offset-2", "previous", "self", "next", "offset+2", "offset+3", "offset+4")),
         short="to the token itself and four on each side", group="offset", about="position", square_only=True,
-        high=Naming("neighbours", target="its neighbours"), rank=23,
+        high=Naming("neighbors", target="its neighbors"), rank=23,
     ),
     # without a causal mask the token after the query's own counts as induction; `next` tells it better
     Statistic(

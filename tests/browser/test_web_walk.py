@@ -28,9 +28,9 @@ def test_overview(browser, place):
         page.go_back()  # walking with the arrow keys is one step
         assert "head=" not in page.url
         page.go_forward()
-        page.get_by_label("Colour by").select_option(label="relative entropy of attention")
+        page.get_by_label("Color by").select_option(label="relative entropy of attention")
         page.get_by_label("Sort by").select_option(index=2)
-        assert "colour=" in page.url and "sort=" in page.url
+        assert "color=" in page.url and "sort=" in page.url
         there = page.url
         page.reload()
         settled(page)
@@ -63,7 +63,7 @@ def test_maps(browser, place):
         assert name.endswith(".csv") and f"{len(rows):,} maps selected" in chosen
         page.go_back()
         until(page, "!document.querySelector('h1').textContent.includes('selected')")
-        page.get_by_label("Colour by").select_option(label="topic")
+        page.get_by_label("Color by").select_option(label="topic")
         page.get_by_label("Find texts").fill("harbour")
         page.get_by_label("Find texts").press("Enter")
         until(page, "location.hash.includes('q=harbour')")

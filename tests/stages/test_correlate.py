@@ -266,8 +266,8 @@ def test_bookkeeping_columns_are_those_of_collect():
 
 
 def test_mistakes_are_named(atlas, tmp_path):
-    with pytest.raises(OptionError, match=r"no column 'colour'.*kind, flag"):
-        correlate.clusters(atlas, columns=["colour"])
+    with pytest.raises(OptionError, match=r"no column 'color'.*kind, flag"):
+        correlate.clusters(atlas, columns=["color"])
     with pytest.raises(OptionError, match="200 values"):
         correlate.clusters(atlas, columns=["note"])
     with pytest.raises(OptionError, match="permutation"):

@@ -33,7 +33,7 @@ def some_maps(count=20, seed=3):
 
 
 def slow_retrieval(vectors):
-    """Share of maps whose nearest neighbour in another example is of their head, one pair at a time."""
+    """Share of maps whose nearest neighbor in another example is of their head, one pair at a time."""
     hits = []
     for e, h in np.ndindex(vectors.shape[:2]):
         best, found = -np.inf, None
@@ -140,7 +140,7 @@ def test_files_that_are_no_encoder_are_refused(tmp_path):
         assert "\n" not in str(caught.value) and name in str(caught.value)
 
 
-def test_a_vector_does_not_depend_on_its_neighbours():
+def test_a_vector_does_not_depend_on_its_neighbors():
     net, maps = network.load(), some_maps(40).astype(np.float16)
     together = network.vectors(net, maps)
     alone = np.concatenate([network.vectors(net, one[None]) for one in maps])

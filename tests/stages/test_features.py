@@ -326,13 +326,13 @@ def test_the_packaged_network_is_what_is_used_without_a_name(trained, tmp_path, 
 
 
 def test_a_worker_with_another_file_stops(trained):
-    travelled = pickle.dumps(TrainedEncoder.open(str(trained), "mine"))
+    traveled = pickle.dumps(TrainedEncoder.open(str(trained), "mine"))
     maps = np.full((1, 8, 8), 1 / 8, np.float32)
-    assert pickle.loads(travelled).encode(maps, None).shape == (1, 10)
+    assert pickle.loads(traveled).encode(maps, None).shape == (1, 10)
     network.save(network.AttentionNet(hidden=16, depth=1, inner=12, width=10), trained, {"other": 1})
     sys.modules[TrainedEncoder.__module__]._open.cache_clear()  # as a new process
     with pytest.raises(ModelError, match=r"mine\.safetensors on this worker differs from the file"):
-        pickle.loads(travelled).encode(maps, None)
+        pickle.loads(traveled).encode(maps, None)
 
 
 # mistakes

@@ -59,9 +59,9 @@ def folders(tmp_path_factory):
 def slow_image(values, mean, deviation, side=32):
     """One map as the image a network sees, with Pillow and loops."""
     low, high = values.min(), values.max()
-    grey = Image.fromarray(((values - low) / (high - low)).astype(np.float32), mode=None)
-    grey = np.asarray(grey.resize((side, side), Image.Resampling.BILINEAR))
-    channels = [(grey - m) / d for m, d in zip(mean, deviation, strict=True)]
+    gray = Image.fromarray(((values - low) / (high - low)).astype(np.float32), mode=None)
+    gray = np.asarray(gray.resize((side, side), Image.Resampling.BILINEAR))
+    channels = [(gray - m) / d for m, d in zip(mean, deviation, strict=True)]
     return torch.tensor(np.stack(channels)[None], dtype=torch.float32)
 
 

@@ -289,13 +289,13 @@ def test_all_heads_that_qualify_are_listed():
     assert heads_of(maps, heads, 2) == [{"layer": 1, "head": 0, "share": 0.3}]
 
 
-def test_attention_on_both_sides_is_called_neighbours_and_on_one_side_after_that_side():
+def test_attention_on_both_sides_is_called_neighbors_and_on_one_side_after_that_side():
     def window(before, after):
         parts = {"previous": before, "next": after, "offset-2": before, "offset+2": after, "self": 0.05}
         sums = {"just_before": 2 * before, "just_after": 2 * after, "around": 2 * before + 2 * after + 0.05}
         return [Evidence(name, mean, mean / 3, 0.8, 0.7, 0.9) for name, mean in (parts | sums).items()]
 
-    assert names({0: window(0.1, 0.12)})[0].phrases == ("neighbours",)
+    assert names({0: window(0.1, 0.12)})[0].phrases == ("neighbors",)
     assert names({0: window(0.3, 0.02)})[0].phrases == ("tokens just before",)
     assert names({0: window(0.02, 0.3)})[0].phrases == ("tokens just after",)
 

@@ -69,7 +69,7 @@ def test_the_gradient_is_that_of_finite_differences(n):
             assert found[lane, i, axis] == pytest.approx((ends[1] - ends[0]) / 2e-4, abs=2e-6, rel=1e-4)
 
 
-def test_the_sum_that_normalises_q_is_that_of_all_pairs():
+def test_the_sum_that_normalizes_q_is_that_of_all_pairs():
     for n in (5, 40, 41):
         _, sums, total = kernel_gradient(probabilities(n), np.random.default_rng(n).normal(0, 3, (WIDTH, n, 2)))
         np.testing.assert_allclose(sums, total, rtol=1e-5)
@@ -92,7 +92,7 @@ def test_kl_counts_pairs_without_attention_as_nothing():
     assert abs(kernel.divergence(p, places)[0] - plain_kl(p, places[0].astype(np.float64))) < 1e-9
 
 
-def test_a_layout_is_a_minimum_and_centred():
+def test_a_layout_is_a_minimum_and_centered():
     p = probabilities(30)
     places, kl = kernel.layouts(p, restarts=WIDTH)
     assert np.abs(places.mean(1)).max() < 1e-4
@@ -149,7 +149,7 @@ from headatlas.stages.tsne import kernel
 from headatlas.stages.tsne.lanes import WIDTH
 for n in (4, 7):
     own.test_the_gradient_is_that_of_finite_differences(n)
-own.test_the_sum_that_normalises_q_is_that_of_all_pairs()
+own.test_the_sum_that_normalizes_q_is_that_of_all_pairs()
 own.test_kl_is_that_of_a_plain_loop()
 _, kl = kernel.layouts(own.probabilities(30), restarts=16)
 code = "".join(kernel.descend.inspect_asm().values())

@@ -60,7 +60,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
 
 
 def draw_pictures(folder: Path, number: int) -> Path:
-    """Discs and bars of several colours on paper of several greys, half of each kind in a folder of its own."""
+    """Discs and bars of several colors on paper of several grays, half of each kind in a folder of its own."""
     for n in range(number):
         image = Image.new("RGB", (96, 72), (200 - 9 * (n % 8), 205, 210))
         pen = ImageDraw.Draw(image)

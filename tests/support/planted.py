@@ -31,8 +31,8 @@ def planted(path, patterns, *, width=6, block=16, noise=0.3, seed=0, columns=Non
     """An atlas with these patterns (example, layer, head) in features, statistics and pooled maps; `missing` heads."""
     dice = np.random.default_rng(seed)
     examples, layers, heads = patterns.shape
-    centres = np.random.default_rng(1234).normal(size=(len(TYPICAL), width)) * 4
-    features = centres[patterns] + noise * dice.normal(size=(*patterns.shape, width))
+    centers = np.random.default_rng(1234).normal(size=(len(TYPICAL), width)) * 4
+    features = centers[patterns] + noise * dice.normal(size=(*patterns.shape, width))
     stats = np.clip(TYPICAL[patterns] + 0.02 * dice.normal(size=(*patterns.shape, len(STATS))), 0, 1)
     pooled = np.stack([_map(kind) for kind in range(len(TYPICAL))])[patterns] + 0.01 * dice.random(
         (*patterns.shape, R, R)

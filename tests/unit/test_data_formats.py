@@ -133,7 +133,7 @@ def test_faulty_treebanks_name_the_sentence(content, message):
 # --- images
 
 
-def test_images_are_labelled_by_sub_folder(folder):
+def test_images_are_labeled_by_sub_folder(folder):
     for name in ["photos/dog/b.png", "photos/cat/a.jpg", "photos/cat/deep/c.png", "photos/loose.png"]:
         picture(name)
     dataset = load("images:photos")
@@ -147,7 +147,7 @@ def test_images_are_labelled_by_sub_folder(folder):
     assert next(iter(dataset)).image == str((folder / "photos/cat/a.jpg").resolve())
 
 
-def test_images_are_labelled_by_a_table():
+def test_images_are_labeled_by_a_table():
     picture("photos/set/a.png")
     picture("photos/set/b.png")
     write("photos/labels.csv", "file,label,class\nset/a.png,cat,3\nset/gone.png,dog,\n")

@@ -26,7 +26,7 @@ def test_the_tests_of_the_page_pass():
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
-def test_colours_of_the_page_are_those_of_the_figures():
+def test_colors_of_the_page_are_those_of_the_figures():
     text = (FRONTEND / "src" / "lib" / "palette.ts").read_text()
     own = re.findall(r"#[0-9A-Fa-f]{6}", text[text.index("CATEGORIES") : text.index("NOISE_GRAY")])
     assert tuple(own) == CATEGORIES
@@ -36,9 +36,9 @@ def test_colours_of_the_page_are_those_of_the_figures():
         for scale in ("maps", "differences"):
             stops = re.search(rf"{scale}: {{(.*?)}}", text, re.S).group(1)
             stops = re.findall(r"#[0-9a-f]{6}", re.search(rf"{name}: \[(.*?)\]", stops, re.S).group(1))
-            colours = getattr(look, scale)
+            colors = getattr(look, scale)
             for place, stop in enumerate(stops):
-                seen = colours(place / (len(stops) - 1), bytes=True)[:3]
+                seen = colors(place / (len(stops) - 1), bytes=True)[:3]
                 assert max(abs(int(a) - int(stop[i : i + 2], 16)) for a, i in zip(seen, (1, 3, 5), strict=True)) <= 2
 
 

@@ -1,4 +1,4 @@
-"""Figures: the right cells, numbers, words and colours, in light and dark, from the real stages on planted maps."""
+"""Figures: the right cells, numbers, words and colors, in light and dark, from the real stages on planted maps."""
 
 from dataclasses import replace
 from functools import cache
@@ -69,7 +69,7 @@ def words(figure):
 
 
 def cells(figure):
-    """Colours of the patches in the largest axes, by (layer, head)."""
+    """Colors of the patches in the largest axes, by (layer, head)."""
     axes = max(figure.axes, key=lambda one: len(one.patches))
     return {
         (int(one.get_y()), int(one.get_x())): to_hex(one.get_facecolor())
@@ -82,7 +82,7 @@ def images(figure):
     return [image for axes in figure.axes for image in axes.images]
 
 
-def test_heads_are_coloured_by_the_cluster_most_of_their_maps_are_in(atlas, figure):
+def test_heads_are_colored_by_the_cluster_most_of_their_maps_are_in(atlas, figure):
     found = cells(figure("heads"))
     labels = atlas.read("labels")
     assert len(found) == LAYERS * HEADS - 1 and MISSING not in found
@@ -94,7 +94,7 @@ def test_heads_are_coloured_by_the_cluster_most_of_their_maps_are_in(atlas, figu
     assert f"{single} of {len(found)} heads have one job: at least 75% of" in words(figure("heads"))
 
 
-def test_heads_are_coloured_by_a_statistic(atlas):
+def test_heads_are_colored_by_a_statistic(atlas):
     shown = plot.heads(atlas, by="previous")
     text = words(shown)
     mesh = next(one for axes in shown.axes for one in axes.collections if isinstance(one, QuadMesh))
@@ -207,12 +207,12 @@ def test_layers_adds_up_as_a_slow_count_does(atlas, figure):
     assert numbers == {place: f"{value:.0f}" for place, value in np.ndenumerate(slow) if value >= 0.5}
 
 
-def test_clusters_keep_their_colour_in_every_figure(atlas, figure):
+def test_clusters_keep_their_color_in_every_figure(atlas, figure):
     shares = {row["cluster"] for row in atlas.table("clusters").to_pylist()}
     wanted = {plot.CATEGORIES[number].lower() for number in shares}
     points = [one for axes in figure("projection").axes for one in axes.collections if len(one.get_offsets()) > 1]
-    drawn_colours = {to_hex(shade[:3]) for one in points for shade in one.get_facecolors()}
-    assert drawn_colours == wanted
+    drawn_colors = {to_hex(shade[:3]) for one in points for shade in one.get_facecolors()}
+    assert drawn_colors == wanted
     for shown in (figure("clusters"), figure("layers")):
         patches = [one for axes in shown.axes for one in axes.patches if isinstance(one, Rectangle)]
         assert {to_hex(one.get_facecolor()) for one in patches} == wanted
@@ -224,7 +224,7 @@ def test_categories_beyond_ten_carry_a_second_mark():
     assert style.color(-1, look) == look.noise and len(set(style.CATEGORIES)) == 10
 
 
-COLOURED = {"previous": "attention to the previous token"}
+COLORED = {"previous": "attention to the previous token"}
 
 
 @pytest.mark.parametrize("by", ["cluster", "layer", "head", "previous", "topic", "length"])
@@ -234,7 +234,7 @@ def test_the_projection_shows_every_map_and_says_how_far_to_believe_it(atlas, fi
     clouds = [one for one in shown.axes[0].collections if isinstance(one, PathCollection)]
     assert sum(len(one.get_offsets()) for one in clouds) == EXAMPLES * (LAYERS * HEADS - 1)
     text = words(shown)
-    assert "trustworthiness" in text and "of variance" in text and f"colored by {COLOURED.get(by, by)}" in text
+    assert "trustworthiness" in text and "of variance" in text and f"colored by {COLORED.get(by, by)}" in text
     trust = atlas.read("trust")
     faint = sum(int((one.get_facecolors()[:, 3] < 0.5).sum()) for one in clouds)
     assert faint == (trust < 0.8).sum()
@@ -266,8 +266,8 @@ def test_quantile_axes_hold_equally_many_maps_and_ticks_are_true(atlas, figure, 
             to_hex(shade, keep_alpha=True) for part in parts for shade in part.get_facecolors()
         ]
 
-    (places, colours), (linear, wanted) = cloud(shown), cloud(plain)
-    assert colours == wanted and len(places) == len(values)  # the same maps in the same order, as faint as before
+    (places, colors), (linear, wanted) = cloud(shown), cloud(plain)
+    assert colors == wanted and len(places) == len(values)  # the same maps in the same order, as faint as before
     for column in (0, 1):
         slow = [slow_place(value, values[:, column], k) for value in linear[:60, column]]
         np.testing.assert_allclose(places[:60, column], slow, atol=1e-9)

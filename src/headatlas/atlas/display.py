@@ -24,7 +24,7 @@ LEFT = "text-align:left;padding:1px 16px 1px 0"
 LABEL = "font:11px system-ui,sans-serif;color:#7b8494;font-variant-numeric:tabular-nums"
 CAPTION = (
     "Mean map of each head: layers down, heads across; in each map query down, key across; "
-    "colour is the square root of attention, each map from 0 to its largest value."
+    "color is the square root of attention, each map from 0 to its largest value."
 )
 
 
@@ -153,9 +153,9 @@ def draw(maps: NDArray[Any]) -> NDArray[np.uint8]:
     values = (values / np.where(top > 0, top, 1))[:, :, cells][:, :, :, cells]
     paper, ink = np.array(PAPER, float), np.array(INK, float)
     picture = np.zeros((layers, CELL + GAP, heads, CELL + GAP, 4), np.uint8)
-    colours = paper + (ink - paper) * np.nan_to_num(values)[..., None]
+    colors = paper + (ink - paper) * np.nan_to_num(values)[..., None]
     opaque = np.where(np.isnan(values), 0, 255)[..., None]
-    picture[:, :CELL, :, :CELL] = np.concatenate([colours.round(), opaque], -1).transpose(0, 2, 1, 3, 4)
+    picture[:, :CELL, :, :CELL] = np.concatenate([colors.round(), opaque], -1).transpose(0, 2, 1, 3, 4)
     return picture.reshape(layers * (CELL + GAP), heads * (CELL + GAP), 4)
 
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-# distinct with normal and color-blind vision, on white and on black (checked by tests/unit/test_colours.py)
+# distinct with normal and color-blind vision, on white and on black (checked by tests/unit/test_colors.py)
 CATEGORIES = (
     "#2673AF", "#E59F02", "#16A276", "#D45E03", "#53B6EF", "#C877A7", "#6F4DC2", "#ADA142", "#8C5B44", "#A22B58",
 )  # fmt: skip

@@ -10,7 +10,7 @@ export const TOP = 76; // and of the columns, written upwards
 
 const pictures = new WeakMap<Level, Map<string, HTMLCanvasElement>>();
 
-/** A level as a picture; colours follow the square root of attention. */
+/** A level as a picture; colors follow the square root of attention. */
 export function picture(level: Level, theme: Theme, top: number): HTMLCanvasElement {
   const key = `${theme}${top}`;
   const there = pictures.get(level) ?? new Map<string, HTMLCanvasElement>();
@@ -190,7 +190,7 @@ export function drawCross(canvas: HTMLCanvasElement, plot: Plot, focus: Focus | 
   if (focus.key !== null) label(keys[focus.key], (focus.key + 0.5 - view.x) * view.cell, width, false);
 }
 
-/** The colours of the page, for canvases. */
+/** The colors of the page, for canvases. */
 export function pageColors(element: Element): Colors {
   const style = getComputedStyle(element);
   const of = (name: string) => style.getPropertyValue(name).trim();

@@ -39,7 +39,7 @@ export function tints(seen: Seen, focus: Focus | null): { at: Strengths | null; 
 
 export const BY = CATEGORIES[3];
 const [r, g, b] = rgb(BY);
-/** The colour of those who look at a token. */
+/** The color of those who look at a token. */
 export const byColor = (share: number) => `rgb(${r} ${g} ${b} / ${share < 0.04 ? 0 : share.toFixed(3)})`;
 
 /** Pure black or white: words on the middle of the scale can be read with nothing less. */

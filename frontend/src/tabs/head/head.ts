@@ -118,8 +118,8 @@ export interface Case {
 /**
  * Examples on which a head does what it mostly does, and others.
  *
- * Typical ones are the nearest to the centre of its main cluster; unusual ones lie in other clusters, the rarest
- * first, then come those of the main cluster that are farthest from its centre.
+ * Typical ones are the nearest to the center of its main cluster; unusual ones lie in other clusters, the rarest
+ * first, then come those of the main cluster that are farthest from its center.
  */
 export function cases(
   labels: Uint16Array,

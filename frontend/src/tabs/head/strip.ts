@@ -1,4 +1,4 @@
-// A strip of examples: one cell each, coloured by its cluster, as large as the space allows.
+// A strip of examples: one cell each, colored by its cluster, as large as the space allows.
 import { cellShape, type Ring } from "../../lib/cell";
 import { decodeLabel, MISSING } from "../../lib/encoding";
 import { categoryColor, categoryMark, rgb, type Rgb } from "../../lib/palette";
@@ -41,7 +41,7 @@ export function draw(
   context.scale(scale, scale);
   const shapes = [0, 1, 2, 3].map((mark) => cellShape(cell - 1, mark));
   const paths = new Map<number, Path2D>();
-  let full = -1; // the label whose colour the pen has
+  let full = -1; // the label whose color the pen has
   for (let place = 0; place < order.length; place++) {
     const label = labels[order[place]];
     if (label === MISSING) continue;

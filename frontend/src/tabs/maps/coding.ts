@@ -7,7 +7,7 @@ import type { Shape } from "./places";
 
 export interface Category {
   key: number;
-  number: number; // what the address and the colours call it; -1 is noise or unknown
+  number: number; // what the address and the colors call it; -1 is noise or unknown
   name: string;
   count: number; // maps of the whole
 }
@@ -31,7 +31,7 @@ export interface Coded {
 
 const STEPS = 255; // keys of an amount; one more is for the unknown
 const BEYOND = 0.005; // the share of maps that may lie beyond each end of a scale, so that a few do not make the rest alike
-/** Points begin with a colour that is told from the ground. */
+/** Points begin with a color that is told from the ground. */
 export const FAINTEST = 0.25;
 
 /** How often each key occurs among the maps that exist, or among some of them. */
@@ -178,7 +178,7 @@ export function ranged(
   return { ...coded, categories, amounts: null, ordered: true };
 }
 
-/** The colour and the mark of each key. */
+/** The color and the mark of each key. */
 export function colored(coded: Coded, theme: Theme): { lut: Uint8Array; marks: Uint8Array } {
   const lut = new Uint8Array(4 * coded.size).fill(255);
   const marks = new Uint8Array(coded.size);

@@ -83,7 +83,7 @@ describe("coding", () => {
     expect(coded.categories!.reduce((sum, one) => sum + one.count, 0)).toBe(all.length);
     expect(ranged(new Array(50).fill(8), shape, exists, String).categories!.map((one) => one.name)).toEqual(["8"]);
   });
-  it("gives every key a colour, and later tens a mark", () => {
+  it("gives every key a color, and later tens a mark", () => {
     const coded = categorical(
       Uint16Array.from({ length: N }, (_, i) => i % 24),
       "map",

@@ -6,7 +6,7 @@ import type { MapsView } from "./view.svelte";
 
 const place = (value: number) => Number((value / TOP).toFixed(4));
 
-/** Every map of a set, with its text, its cluster, its place on the plane and the value it is coloured by. */
+/** Every map of a set, with its text, its cluster, its place on the plane and the value it is colored by. */
 export function tableOf(view: MapsView, maps: Uint32Array): Table {
   const { examples, labels, names, positions, shape, shown } = view;
   const own = shown.card?.encoding === "label" || shown.card === null ? [] : [shown.label];

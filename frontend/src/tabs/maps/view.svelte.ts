@@ -1,4 +1,4 @@
-// Everything the tab derives from the address and the atlas: what is asked for, how it is coloured, what is picked.
+// Everything the tab derives from the address and the atlas: what is asked for, how it is colored, what is picked.
 import { paths } from "../../generated/paths";
 import { buffer, get, type AtlasCard, type ColumnCard } from "../../lib/api";
 import { clusterNames, currentClustering } from "../../lib/clustering";
@@ -17,7 +17,7 @@ import { existing, indexOf, ofExample, ofHead, shapeOf, thatExist, withValue } f
 import { sources } from "./sources";
 import { factorsOf } from "./spread";
 
-/** What the colours stand for. */
+/** What the colors stand for. */
 export interface Meaning {
   name: string; // in the address
   label: string;
@@ -32,7 +32,7 @@ export interface Described {
 }
 
 const NONE = new Uint16Array(0);
-const BLANK: Coded = { level: "map", keys: NONE, size: 1, categories: null, amounts: null, ordered: false }; // all grey
+const BLANK: Coded = { level: "map", keys: NONE, size: 1, categories: null, amounts: null, ordered: false }; // all gray
 const GROUPS: Record<ColumnCard["group"], string> = {
   clusters: "Clusters",
   statistics: "Statistics",
@@ -75,7 +75,7 @@ export class MapsView {
   });
   readonly meaning = $derived.by(() => {
     const find = (name: string | undefined) => this.meanings.find((one) => one.name === name);
-    return find(route.params.colour) ?? find(`cluster.${this.of}`) ?? find("layer")!;
+    return find(route.params.color) ?? find(`cluster.${this.of}`) ?? find("layer")!;
   });
 
   readonly #places = resource(() =>
@@ -133,7 +133,7 @@ export class MapsView {
   readonly total = $derived.by(() => this.everyMap.length);
   readonly names = $derived.by(() => clusterNames(this.clusters));
 
-  // — colours
+  // — colors
   readonly coded = $derived.by((): Coded | null => {
     const { meaning, shape, exists } = this;
     if (!exists.length) return null;
@@ -151,7 +151,7 @@ export class MapsView {
       exists,
     );
   });
-  /** What the colours stand for at this moment: until a column has come, those before it stay. */
+  /** What the colors stand for at this moment: until a column has come, those before it stay. */
   readonly shown = $derived.by(() => {
     const card = this.#column.value?.card;
     return this.meaning.card === null
@@ -162,7 +162,7 @@ export class MapsView {
     this.coded ? expanded(this.coded, this.shape) : new Uint16Array(this.exists.length),
   );
   readonly paint = $derived.by(() => colored(this.coded ?? BLANK, theme.current));
-  /** The clusters of the clustering that is shown, whatever the colours stand for. */
+  /** The clusters of the clustering that is shown, whatever the colors stand for. */
   readonly patterns = $derived.by(() =>
     this.labels && this.exists.length
       ? categorical(
@@ -188,7 +188,7 @@ export class MapsView {
     return positional(what, name, this.shape, this.exists);
   }
 
-  /** The value that a map is coloured by, in words. */
+  /** The value that a map is colored by, in words. */
   valueOf(index: number): string {
     const column = this.#column.value;
     const { shown, coded, keys } = this;

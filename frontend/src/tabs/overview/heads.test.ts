@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
 import type { AtlasCard } from "../../lib/api";
-import { coloringOf, orderOf } from "./colouring";
+import { coloringOf, orderOf } from "./coloring";
 import { between, joined, mixesFromLabels, mixesOf, shareOf, telling } from "./heads";
 
 const row = (layer: number, head: number, ...mean: (number | null)[]) => ({
@@ -70,9 +70,9 @@ describe("statistics of heads", () => {
   });
 });
 
-describe("colours and order", () => {
+describe("colors and order", () => {
   const heads = joined(rows, null, 2);
-  it("centres a statistic of both signs at zero", () => {
+  it("centers a statistic of both signs at zero", () => {
     expect(coloringOf("stat:b", atlas, heads)).toMatchObject({
       kind: "amount",
       low: -5,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gridLayout, headAt, neighbour, rankedLayout, type Layout } from "./layout";
+import { gridLayout, headAt, neighbor, rankedLayout, type Layout } from "./layout";
 import { resampler } from "./resample";
 
 const places = (layers: number, heads: number) =>
@@ -66,10 +66,10 @@ describe("pointing and moving", () => {
   });
   it("moves by what is seen, and stays at the edge", () => {
     const at = (layer: number, head: number) => own.findIndex((one) => one.layer === layer && one.head === head);
-    expect(neighbour(layout, at(0, 0), "right")).toBe(at(0, 1));
-    expect(neighbour(layout, at(0, 0), "left")).toBe(at(0, 0));
-    expect(neighbour(layout, at(0, 3), "down")).toBe(at(2, 3)); // straight on, over the missing one
-    expect(neighbour(layout, at(2, 1), "up")).toBe(at(1, 1));
+    expect(neighbor(layout, at(0, 0), "right")).toBe(at(0, 1));
+    expect(neighbor(layout, at(0, 0), "left")).toBe(at(0, 0));
+    expect(neighbor(layout, at(0, 3), "down")).toBe(at(2, 3)); // straight on, over the missing one
+    expect(neighbor(layout, at(2, 1), "up")).toBe(at(1, 1));
   });
   it("ranks row by row in the order given", () => {
     const ranked = rankedLayout([2, 0, 1], space(130, Infinity));
@@ -77,7 +77,7 @@ describe("pointing and moving", () => {
     expect(ranked.columns).toBe(2);
     expect(ranked.x[2]).toBeLessThan(ranked.x[0]);
     expect(ranked.y[1]).toBeGreaterThan(ranked.y[0]);
-    expect(neighbour(ranked, 2, "right")).toBe(0);
+    expect(neighbor(ranked, 2, "right")).toBe(0);
   });
 });
 

@@ -187,7 +187,7 @@ export function headAt(layout: Layout, pageX: number, pageY: number): number {
 export type Step = "left" | "right" | "up" | "down";
 
 /** The next head in a direction as seen on the screen; the same one at the edge. */
-export function neighbour(layout: Layout, from: number, step: Step): number {
+export function neighbor(layout: Layout, from: number, step: Step): number {
   const { x, y } = layout;
   let best = from;
   let least = Infinity;

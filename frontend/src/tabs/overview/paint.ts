@@ -1,10 +1,10 @@
-// All cells on one canvas: the mean map of each head, and below or around it what it is coloured by.
+// All cells on one canvas: the mean map of each head, and below or around it what it is colored by.
 import { PART } from "../../generated/thresholds";
 import { largest, mapPixels } from "../../lib/draw";
 import { categoryColor, categoryMark, textColorOn, scaleColor } from "../../lib/palette";
 import type { Theme } from "../../lib/theme.svelte";
 import { amount, headName } from "../../lib/wording";
-import { onScale, type Amounts, type Coloring } from "./colouring";
+import { onScale, type Amounts, type Coloring } from "./coloring";
 import { shareOf, type Head, type Mix } from "./heads";
 import type { Layout } from "./layout";
 import { resampler } from "./resample";
@@ -44,7 +44,7 @@ export function sheetOf(
   return sheet;
 }
 
-/** A piece of a bar in the colour of a cluster, with its second mark: filled, hollow, triangles, crosses. */
+/** A piece of a bar in the color of a cluster, with its second mark: filled, hollow, triangles, crosses. */
 class Pieces {
   private patterns = new Map<string, CanvasPattern>();
   constructor(
@@ -93,7 +93,7 @@ class Pieces {
   }
 }
 
-/** The mix as a stacked bar; of a selected cluster only its own share is coloured. */
+/** The mix as a stacked bar; of a selected cluster only its own share is colored. */
 function mixBar(
   pieces: Pieces,
   pen: Pen,
@@ -137,7 +137,7 @@ function amountCard(pen: Pen, amounts: Amounts, at: number, look: Look, layout: 
   pen.fillText(amount(value), x + map / 2, y + map + (Math.round(2 * ratio) + strip) / 2 + 0.5 * ratio);
 }
 
-/** How far a coloured frame reaches around a map: into the gap, not over it. */
+/** How far a colored frame reaches around a map: into the gap, not over it. */
 const frameOf = ({ gap, ratio }: Layout) => Math.max(1, Math.min(Math.round(2 * ratio), Math.floor((gap - 1) / 2)));
 
 function jobBar(pen: Pen, mix: Mix, look: Look, layout: Layout, x: number, y: number, height: number) {

@@ -91,9 +91,9 @@ def _along(row: Any, keys: Any, own: Any) -> Any:
         step = keys[j] - own
         mean += row[j] * step
         away += row[j] * abs(step)
-    centre, spread = own + mean, ZERO
+    center, spread = own + mean, ZERO
     for j in range(row.shape[0]):
-        step = keys[j] - centre
+        step = keys[j] - center
         spread += row[j] * step * step
     return away, mean, math.sqrt(spread)
 

@@ -43,7 +43,7 @@ def table_v(table: Array) -> float:
 
 
 def adjusted_information(table: Array) -> float:
-    """Adjusted mutual information of the two labellings of a table: 0 by chance, 1 the same."""
+    """Adjusted mutual information of the two labelings of a table: 0 by chance, 1 the same."""
     from sklearn.metrics.cluster import expected_mutual_information
 
     table = table[table.sum(1) > 0][:, table.sum(0) > 0].astype(np.int64)

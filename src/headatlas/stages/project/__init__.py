@@ -56,18 +56,18 @@ def _create_arrays(atlas: Atlas, result: engine.Result, of: str, fitted: Fitted)
     array = atlas.array("features", of)
     sizes = dict(zip(("example", "layer", "head"), array.shape[:3], strict=True)) | {"axis": 2}
     for name in ("position", "trust"):
-        result.create_array(name, sizes, block_size(array), {"neighbours": fitted.neighbours})
+        result.create_array(name, sizes, block_size(array), {"neighbors": fitted.neighbors})
 
 
 def _facts(fitted: Fitted, placed_trust: float | None) -> dict[str, Any]:
     """What is worth knowing of a projection: how far to believe it, and what it was fitted on."""
     kind = fitted.method.name
-    shares, k = fitted.space.shares, fitted.neighbours
+    shares, k = fitted.space.shares, fitted.neighbors
     trust = float(fitted.trust.mean(dtype=np.float64))
     continuity = float(trust_per_point(fitted.positions, fitted.vectors, k).mean(dtype=np.float64))
     facts: dict[str, Any] = {"method": kind, "trustworthiness": round(trust, 4), "continuity": round(continuity, 4)}
     facts |= {"placed_trustworthiness": None if placed_trust is None else round(placed_trust, 4)}
-    facts |= {"neighbours": k, "sample": len(fitted.numbers), "components": len(shares)}
+    facts |= {"neighbors": k, "sample": len(fitted.numbers), "components": len(shares)}
     facts |= {"components_variance": round(float(shares.sum()), 4)}
     if fitted.method.linear:
         facts["variance"] = [round(float(share), 4) for share in np.pad(shares, (0, 2))[:2]]

@@ -33,7 +33,7 @@ class Fitted:
     vectors: NDArray[np.float32]  # their principal components
     positions: NDArray[np.float32]
     trust: NDArray[np.float32]
-    neighbours: int
+    neighbors: int
 
 
 def fit(atlas: Atlas, of: str, method: Method, sample: int, seed: int) -> Fitted:
@@ -86,9 +86,7 @@ def points(
     if placed.any():
         vectors = fitted.space.apply(features[placed])
         position[placed] = fitted.method.place(vectors)
-        trust[placed] = trust_of_placed(
-            vectors, position[placed], fitted.vectors, fitted.positions, k=fitted.neighbours
-        )
+        trust[placed] = trust_of_placed(vectors, position[placed], fitted.vectors, fitted.positions, k=fitted.neighbors)
     return position, trust, placed
 
 

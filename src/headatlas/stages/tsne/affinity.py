@@ -1,4 +1,4 @@
-"""From an attention map to the neighbour probabilities of t-SNE, with what should be known of them.
+"""From an attention map to the neighbor probabilities of t-SNE, with what should be known of them.
 
 P = (A + Aᵀ) with a zero diagonal, divided by its sum: symmetric, not negative, zero on the diagonal, sum 1. A map of
 cross attention makes points of queries and of keys: P is then A above and Aᵀ below, and 0 among queries and among keys.
@@ -35,7 +35,7 @@ class Empty(DataError):
 
 @dataclass(frozen=True)
 class Affinity:
-    """Neighbour probabilities (n, n) of the points of a map, and remarks on them in plain words.
+    """Neighbor probabilities (n, n) of the points of a map, and remarks on them in plain words.
 
     `mass` is the share of the map's attention that lies between different points and so went into P.
     """

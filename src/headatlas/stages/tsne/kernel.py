@@ -112,7 +112,7 @@ def _move(place: Any, force: Any, move: Any, gain: Any, rate: Any, momentum: Any
 
 
 @njit(**PART)
-def _centre(place: Any) -> None:
+def _center(place: Any) -> None:
     """Put the mean of each lane at 0; `place` is (axis, point, lane)."""
     n = place.shape[1]
     for axis in range(2):
@@ -144,8 +144,8 @@ def descend(p: Any, place: Any, iterations: int, early: int, rate: Any) -> None:
             place.reshape(flat), force.reshape(flat), move.reshape(flat), gain.reshape(flat), FOUR * rate, F(MOMENTUM)
         )
         if iteration % 50 == 0:
-            _centre(place)  # it drifts by rounding only: forces come in opposite pairs
-    _centre(place)
+            _center(place)  # it drifts by rounding only: forces come in opposite pairs
+    _center(place)
 
 
 @njit(**HOW)

@@ -162,7 +162,9 @@ def exemplar_maps(snapshot: Snapshot, clustering: str) -> bytes:
     _needed(snapshot, clustering)
     rows = exemplars(snapshot, clustering)
     if not rows:
-        raise RequestError(404, f"The clusters of {clustering} have no exemplars.", command=_correlate(snapshot, clustering))
+        raise RequestError(
+            404, f"The clusters of {clustering} have no exemplars.", command=_correlate(snapshot, clustering)
+        )
     places = np.array([(row["example"], row["layer"], row["head"]) for row in rows])
     return arrays.attention(summaries.pooled(snapshot.atlas, places)).tobytes()
 

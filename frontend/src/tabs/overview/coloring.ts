@@ -1,4 +1,4 @@
-// What the cells are coloured by, and in which order they stand.
+// What the cells are colored by, and in which order they stand.
 import type { AtlasCard } from "../../lib/api";
 import type { Scale } from "../../lib/palette";
 import type { Head } from "./heads";

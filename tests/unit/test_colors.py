@@ -1,4 +1,4 @@
-"""Colours of categories can be told apart, by people without cones of one kind as well, and are seen on both papers."""
+"""Colors of categories can be told apart, by people without cones of one kind as well, and are seen on both papers."""
 
 import itertools
 
@@ -17,16 +17,16 @@ SIGHTS = {
 }
 XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.072175], [0.0193339, 0.119192, 0.9503041]])
 APART = 15  # CIELAB distance (1976); about 2.3 is a just noticeable difference
-FROM_GREY = 12
+FROM_GRAY = 12
 
 
-def linear(colours):
-    parts = np.array([to_rgb(one) for one in colours])
+def linear(colors):
+    parts = np.array([to_rgb(one) for one in colors])
     return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
 
 
-def lab(colours, sight):
-    seen = np.clip(linear(colours) @ np.array(SIGHTS[sight]).T, 0, 1) @ XYZ.T / XYZ.sum(1)
+def lab(colors, sight):
+    seen = np.clip(linear(colors) @ np.array(SIGHTS[sight]).T, 0, 1) @ XYZ.T / XYZ.sum(1)
     x, y, z = np.where(seen > (6 / 29) ** 3, np.cbrt(seen), seen / (3 * (6 / 29) ** 2) + 4 / 29).T
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], 1)
 
@@ -48,8 +48,8 @@ def test_categories_are_told_apart(sight):
     seen = lab(CATEGORIES, sight)
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) >= APART
     for dark in (False, True):
-        grey = lab([style.theme(dark).noise], sight)
-        assert np.linalg.norm(seen - grey, axis=1).min() >= FROM_GREY
+        gray = lab([style.theme(dark).noise], sight)
+        assert np.linalg.norm(seen - gray, axis=1).min() >= FROM_GRAY
 
 
 @pytest.mark.parametrize("dark", [False, True])
