@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import headatlas as ha
-from headatlas import cluster, correlate
+from headatlas import cluster, collect, correlate
 from support.planted import drawn, planted
 
 SUPPORT = Path(__file__).parents[1]
@@ -28,12 +28,25 @@ def base(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory):
+    """Two texts collected with the packaged model."""
+    path = tmp_path_factory.mktemp("collected") / "x.atlas"
+    collect.maps("packaged", ["The cat sat on the mat.", "It slept, then it ate."], path, resolution=8)
+    return path
+
+
 @pytest.mark.parametrize(
-    "stage",
-    ["collect", "features", "features again", "cluster", "cluster again", "sweep", "project", "correlate"],
-)
-def test_a_stage_killed_between_two_steps_ends_with_the_same_bits(stage, base, tmp_path):
-    arguments = [stage, "" if stage == "collect" else str(base), str(tmp_path), str(KILLS)]
+    ("stage", "start"),
+    [
+        ("collect", None), ("features", "base"), ("features again", "base"), ("cluster", "base"),
+        ("cluster again", "base"), ("sweep", "base"), ("project", "base"), ("correlate", "base"),
+        ("tsne", "collected"), ("tsne compare", "collected"),
+    ],
+)  # fmt: skip
+def test_a_stage_killed_between_two_steps_ends_with_the_same_bits(stage, start, request, tmp_path):
+    atlas = str(request.getfixturevalue(start)) if start else ""
+    arguments = [stage, atlas, str(tmp_path), str(KILLS)]
     command = [sys.executable, "-m", "support.killing", *arguments]
     done = subprocess.run(command, cwd=SUPPORT, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 import headatlas as ha
-from headatlas import cluster, collect, correlate, features, parallel, project
+from headatlas import cluster, collect, correlate, features, parallel, project, tsne
 from headatlas.atlas import lock
 from headatlas.atlas.files import Files
 from headatlas.atlas.writer import Writer
@@ -25,6 +25,7 @@ STEPS = [
     (Files, "write"), (Files, "writing"), (Files, "remove"), (Files, "sweep"), (Writer, "create_array"),
     (Writer, "write_blocks"), (Writer, "write_manifest"), (lock, "_take"),
 ]  # fmt: skip
+IMPORTED = ("headatlas", "numba", "openTSNE", "pyarrow", "scipy", "sklearn", "tokenizers", "transformers", "zarr")
 TEXTS = ["The cat sat on the mat.", "It slept, then it ate.", "Who rang the bell?", "Rain fell all day."] * 5
 
 
@@ -39,6 +40,8 @@ def stages(model):
         "sweep": lambda path: cluster.sweep(ha.open(path), methods=["kmeans"], ks=[2, 3], sample=60),
         "project": lambda path: project.pca(ha.open(path), name="new"),
         "correlate": lambda path: correlate.clusters(ha.open(path), of="kmeans", permutations=9, seed=1),
+        "tsne": lambda path: tsne.heads(ha.open(path), 0, heads=["L0", "L3"], restarts=8, iterations=120),
+        "tsne compare": lambda path: tsne.compare(ha.open(path), heads="L0·H2 L1·H8", runs=2),
     }
 
 
@@ -81,7 +84,7 @@ def in_child(function, path, limit=-1):
 def import_before_forking(modules):
     """Import what a child needed, so that the others need not."""
     for name in modules:
-        if name.partition(".")[0] in ("headatlas", "numba", "openTSNE", "pyarrow", "scipy", "sklearn", "zarr"):
+        if name.partition(".")[0] in IMPORTED:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
 
