@@ -85,12 +85,8 @@ def vectors(model: Model, example: str | Path | Example, *, pair: str | None = N
 
     Parameters
     ----------
-    model : Model
-        A model loaded with `models.load`.
-    example : str, path or Example
-        A text, the path of an image for a model that reads images, or an `Example`.
-    pair : str, optional
-        The second text of a pair; for an encoder-decoder, the target.
+    model, example, pair
+        As `attention` takes them.
 
     Returns
     -------
