@@ -135,7 +135,7 @@ describe("words", () => {
     expect(associationNotes({ ...factor, shuffled: "windows", untested: null, binned: true, left_out: 1 })).toEqual([
       "numbers are binned at their quartiles",
       "1 example without a value left out",
-      "values differ within texts: whole texts with equally many windows change places",
+      "values differ within texts: whole texts with the same number of windows are swapped",
     ]);
     expect(
       associationNotes({ ...factor, shuffled: "heads", untested: "one value", binned: false, left_out: 0 }),
