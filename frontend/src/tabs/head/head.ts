@@ -66,7 +66,7 @@ export function measureOf(
 export const exists = (layers: LayerCard[], place: HeadRef) =>
   place.head >= 0 && place.head < (layers[place.layer]?.heads ?? 0);
 
-/** The head that an arrow key leads to: across in reading order, up and down to the same head of the next layer that has it. */
+/** The head an arrow key leads to: across in reading order, up and down to the same head of the next layer with it. */
 export function walk(layers: LayerCard[], from: HeadRef, key: string): HeadRef | null {
   const across = { ArrowLeft: -1, ArrowRight: 1 }[key];
   const along = { ArrowUp: -1, ArrowDown: 1 }[key];
@@ -131,7 +131,7 @@ export function cases(
 ): { typical: Case[]; unusual: Case[] } {
   const size = new Map(tally(labels).map(({ cluster, maps }) => [cluster, maps]));
   const near = collectFirst<Case>(most, (a, b) => (a.distance ?? UNKNOWN) - (b.distance ?? UNKNOWN));
-  const far = collectFirst<Case>(2 * most, (a, b) => (b.distance ?? -1) - (a.distance ?? -1)); // some of them may be typical
+  const far = collectFirst<Case>(2 * most, (a, b) => (b.distance ?? -1) - (a.distance ?? -1)); // some may be typical
   const other = collectFirst<Case>(
     most,
     (a, b) =>
