@@ -121,6 +121,6 @@ export function orderOf(by: string, up: boolean, atlas: AtlasCard, heads: Head[]
   }
   const values = valuesOf(by, atlas, heads)?.values;
   if (!values) return null;
-  const unknown = (at: number) => Number(values[at] === null); // last, whichever way the others go
+  const unknown = (at: number) => Number(values[at] === null); // last in both directions
   return indices.sort((a, b) => unknown(a) - unknown(b) || sign * ((values[b] ?? 0) - (values[a] ?? 0)) || a - b);
 }
