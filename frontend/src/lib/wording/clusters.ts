@@ -35,11 +35,11 @@ export function ranges(numbers: number[]): string {
   return runs.map(([first, last]) => (last > first ? `${first}–${last}` : `${first}`)).join(", ");
 }
 
-/** The layers of a cluster; none: it is spread over the model. */
+/** The layers of a cluster; if empty, it is spread over the model. */
 export const layers = (numbers: number[]) =>
   numbers.length ? `layer${numbers.length > 1 ? "s" : ""} ${ranges(numbers)}` : NOWHERE;
 
-/** The first heads, each as a text, and how many are left; one head is never left alone. */
+/** The first heads as texts, and how many more there are; a single remaining head is included. */
 function firstHeads(heads: HeadShare[], most: number, shares: boolean): [names: string[], rest: number] {
   const shown = heads.slice(0, heads.length <= most + 1 ? heads.length : most);
   const names = shown.map((head) => headName(head) + (shares ? `${NBSP}(${percent(head.share)})` : ""));
@@ -52,7 +52,7 @@ export function headList(heads: HeadShare[], most = 5): string {
   return joinList(rest ? [...names, `${rest} more`] : names);
 }
 
-/** Whose pattern a cluster is; `mostly` is the share from which on it is the main pattern of a head. */
+/** Whose pattern a cluster is; `mostly` is the smallest share at which it is the main pattern of a head. */
 export function whose(heads: HeadShare[], mostly: number, most = 3): string {
   if (!heads.length) return "in no particular head";
   const [names, rest] = firstHeads(heads, most, false);
@@ -71,8 +71,8 @@ export function stabilityWord(stability: number | null): "stable" | "fair" | "sh
   return stability >= STABLE ? "stable" : stability >= FAIR ? "fair" : "shaky";
 }
 
-/** How stability is measured and called, for help texts. */
-export const stabilityHelp = `the overlap (Jaccard index) with the most similar cluster when the clustering is repeated on bootstrap samples; from ${ratio(STABLE)} on it is called stable, from ${ratio(FAIR)} on fair, below that shaky`;
+/** How stability is measured and described, for help texts. */
+export const stabilityHelp = `the overlap (Jaccard index) with the most similar cluster when the clustering is repeated on bootstrap samples; at least ${ratio(STABLE)} is called stable, at least ${ratio(FAIR)} fair, below that shaky`;
 
 /** `stable (0.93)`. */
 const stabilityText = (stability: number | null) =>
@@ -95,26 +95,26 @@ export function clusterSentence(row: ClusterRow, mostly: number): string {
   return `${capitalize(row.name)}: ${size}${where}.`;
 }
 
-/** Why a cluster is called so, one statistic in words. */
-export const reason = (statistic: string, one: Reason) =>
-  `${statistic} is ${amount(one.mean)}, in other maps ${amount(one.rest)} (delta ${interval(one.delta, one.low, one.high)})`;
+/** One reason for the name of a cluster: a statistic in words. */
+export const reason = (statistic: string, evidence: Reason) =>
+  `${statistic} is ${amount(evidence.mean)}, in other maps ${amount(evidence.rest)} (delta ${interval(evidence.delta, evidence.low, evidence.high)})`;
 
-/** What is said before the reason of a cluster that no phrase fits. */
+/** The text before the reasons of a cluster that no phrase fits. */
 export const notNamed = (statistics: number) =>
   statistics
     ? `no phrase fits; the most telling of ${plural(statistics, "statistic")}`
     : "no other maps to compare with";
 
-/** All reasons of a cluster's name, a line each; none before correlate. */
+/** All reasons for a cluster's name, one line per reason; none before correlate. */
 export function reasonLines(row: ClusterRow): string[] {
   if (row.phrases === null || row.cluster < 0) return [];
-  const lines = row.reasons.map((one) => reason(one.plain, one));
+  const lines = row.reasons.map((evidence) => reason(evidence.plain, evidence));
   return (row.named ? lines : [notNamed(row.statistics), ...lines]).map(capitalize);
 }
 
 /** The value of a column that goes with a cluster. */
-export const association = (one: GoesWith) =>
-  `${one.column} = ${one.value}: ${amount(one.ratio)} times as many maps as expected (${pEquation(one.q, "q")})`;
+export const association = (cell: GoesWith) =>
+  `${cell.column} = ${cell.value}: ${amount(cell.ratio)} times as many maps as expected (${pEquation(cell.q, "q")})`;
 
 export const noiseLine = (maps: number, share: number) =>
   `${plural(maps, "map")} (${percent(share)}) belong${maps === 1 ? "s" : ""} to no cluster`;
@@ -126,12 +126,13 @@ export function jobsLine(heads: number, oneJob: number, threshold: number): stri
 }
 
 /** Whether heads of the same layer, or of adjacent layers, are alike. */
-export function localityLine(one: Omit<Locality, "difference" | "low" | "high">, significant: number): string {
-  if (one.similarity === null || one.all_pairs === null || one.p === null) return "too few layers to tell";
+export function localityLine(locality: Omit<Locality, "difference" | "low" | "high">, significant: number): string {
+  if (locality.similarity === null || locality.all_pairs === null || locality.p === null)
+    return "too few layers to tell";
   const [others, pairs] =
-    one.neighbors === "same layer" ? ["any two", "all pairs"] : ["in any other order of layers", "any two layers"];
-  const alike = one.p < significant ? "more alike than" : "no more alike than";
-  return `heads are ${alike} ${others}: similarity ${ratio(one.similarity)}, ${pairs} ${ratio(one.all_pairs)}, ${pEquation(one.p)}`;
+    locality.neighbors === "same layer" ? ["any two", "all pairs"] : ["in any other order of layers", "any two layers"];
+  const alike = locality.p < significant ? "more alike than" : "no more alike than";
+  return `heads are ${alike} ${others}: similarity ${ratio(locality.similarity)}, ${pairs} ${ratio(locality.all_pairs)}, ${pEquation(locality.p)}`;
 }
 
 const UNTESTED: Record<NonNullable<Association["untested"]>, string> = {
@@ -148,33 +149,33 @@ const SHUFFLED: Record<NonNullable<Association["shuffled"]>, string> = {
   heads: "labels are shuffled over the heads of each example",
   examples: "labels are shuffled over the examples of each head",
   texts: "values are shuffled over whole texts",
-  windows: "values differ within texts: whole texts with equally many windows change places",
+  windows: "values differ within texts: whole texts with the same number of windows are swapped",
   grid: "heads are shuffled over the grid",
 };
 
-/** What a reader of an association should know. */
-export function associationNotes(one: Association): string[] {
+/** Notes on how an association was computed. */
+export function associationNotes(row: Association): string[] {
   return [
-    one.untested ? untested(one.untested) : "",
-    one.binned ? "numbers are binned at their quartiles" : "",
-    one.left_out ? `${plural(one.left_out, "example")} without a value left out` : "",
-    one.shuffled && !one.untested ? SHUFFLED[one.shuffled] : "",
+    row.untested ? untested(row.untested) : "",
+    row.binned ? "numbers are binned at their quartiles" : "",
+    row.left_out ? `${plural(row.left_out, "example")} without a value left out` : "",
+    row.shuffled && !row.untested ? SHUFFLED[row.shuffled] : "",
   ].filter(Boolean);
 }
 
-/** What is said of all clusters together, besides associations: a label and a text each. */
+/** Statements about all clusters together, without associations; each has a label and a text. */
 export function overallLines({ jobs, locality, thresholds, clusters }: Clusters): { label: string; text: string }[] {
   const noise = clusters.find((row) => row.cluster < 0);
   return [
     ...(jobs ? [{ label: "jobs", text: jobsLine(jobs.heads, jobs.one_job, thresholds.one_job) }] : []),
-    ...locality.map((one) => ({ label: one.neighbors, text: localityLine(one, thresholds.significant) })),
+    ...locality.map((row) => ({ label: row.neighbors, text: localityLine(row, thresholds.significant) })),
     ...(jobs && noise ? [{ label: "noise", text: noiseLine(noise.maps, noise.share) }] : []),
   ];
 }
 
 const AGREEMENT = "adjusted mutual information: 1 the same grouping, 0 chance";
 
-/** Measures of a clustering: what they are called, and which way is better. */
+/** Names of the measures of a clustering, and which direction is better. */
 const MEASURES: Record<string, [name: string, meaning: string]> = {
   clusters: ["Clusters", "number of clusters"],
   noise: ["Noise", "share of maps in no cluster"],
@@ -192,7 +193,7 @@ const MEASURES: Record<string, [name: string, meaning: string]> = {
 
 export const measureName = (measure: string) => MEASURES[measure]?.[0] ?? measure;
 
-/** What a measure means, and what it was taken on. */
+/** What a measure means, and how much data it was computed on. */
 export function measureNotes({ measure, maps, pairs }: Clusters["quality"][number]): string[] {
   return [
     MEASURES[measure]?.[1] ?? "",

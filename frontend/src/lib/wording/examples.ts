@@ -6,7 +6,7 @@ import { capitalize, count, joinList, percent, plural } from "./numbers";
 
 const NAMED = 3; // so that the sentence stays on one line
 
-/** Why no head can be said to treat an example unlike others, where there are too few examples. */
+/** The message if there are too few examples to tell which heads treat an example unlike others. */
 export const tooFewExamples = (examples: number, what: string) =>
   `With ${plural(examples, what)} no cluster can hold less than ${percent(RARE)} of a head’s ${what}s: this needs more than ${count(Math.round(1 / RARE))}.`;
 
@@ -25,8 +25,8 @@ export function exampleSentence({ number, examples, heads, modality: what, rare 
   const names = rare
     .slice(0, NAMED)
     .map(
-      (one, at) =>
-        `${headName(one)} (as ${at === 0 ? "on " : ""}${percent(one.share)}${at === 0 ? ` of ${what}s` : ""})`,
+      (head, at) =>
+        `${headName(head)} (as ${at === 0 ? "on " : ""}${percent(head.share)}${at === 0 ? ` of ${what}s` : ""})`,
     );
   const rest = rare.length - NAMED;
   const treat = rare.length === 1 ? "treats" : "treat";
@@ -44,7 +44,7 @@ export interface ListFacts {
   examples: number;
   heads: number;
   modality: string;
-  /** Examples that some head treats unlike others, and the one that most heads do; null: not known. */
+  /** Examples that some head treats unlike others, and the one for which most heads do so; null: not known. */
   unlike: { examples: number; best: string; heads: number } | "too few" | null;
 }
 

@@ -12,15 +12,17 @@ export interface Pattern {
   phrases: string[] | null;
 }
 
-/** What phrases say, as a verb with the statistics that measure it; null where a phrase is unknown or there is none. */
+/** Phrases as a verb, with the statistics that measure them; null if there are no phrases or one is unknown. */
 export function attends(phrases: string[]): { verb: string; statistics: string[][]; targets: number } | null {
   const known = phrases.map(phrased);
   if (!known.length || !known.every((phrase) => phrase !== undefined)) return null;
-  const how = known.map(({ naming }) => naming.manner).filter(Boolean);
-  const what = known.map(({ naming }) => naming.target).filter(Boolean);
-  const verb = ["attends", joinList(how), joinList(what.map((word) => `to ${word}`))].filter(Boolean).join(" ");
+  const manners = known.map(({ naming }) => naming.manner).filter(Boolean);
+  const targets = known.map(({ naming }) => naming.target).filter(Boolean);
+  const verb = ["attends", joinList(manners), joinList(targets.map((target) => `to ${target}`))]
+    .filter(Boolean)
+    .join(" ");
   const measures = known.flatMap(({ statistics }) => statistics.map((entry) => entry.parts));
-  return { verb, statistics: measures, targets: what.length };
+  return { verb, statistics: measures, targets: targets.length };
 }
 
 /** A statistic of a head: a single one with its deviation, or a sum of several. */
@@ -29,7 +31,7 @@ export interface Measure {
   value: number;
   deviation: number | null;
   parts: number; // how many statistics were added
-  target: boolean; // the sentence has just said what attention it is
+  target: boolean; // the sentence already says where this attention goes
 }
 
 const plusMinus = (value: number, deviation: number | null) =>

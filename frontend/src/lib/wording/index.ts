@@ -1,4 +1,4 @@
-// Every sentence and number of the page, made from typed values. Nothing reads a sentence back.
+// Every sentence and number of the page, made from typed values. Sentences are never parsed.
 export * from "./clusters";
 export * from "./examples";
 export * from "./facts";

@@ -6,10 +6,10 @@ import { count, joinList, percent, plural, ratio } from "./numbers";
 
 const METHODS: Record<string, string> = { pca: "PCA", umap: "UMAP", tsne: "t-SNE" };
 
-/** A projection's method, as it is written. */
+/** The usual name of a projection method. */
 export const methodName = (method: string) => (Object.hasOwn(METHODS, method) ? METHODS[method] : method);
 
-/** How far near points of a projection are alike. */
+/** Whether near points of a projection are alike. */
 export function faithful(trustworthiness: number | null): string {
   if (trustworthiness === null) return "near points should look alike";
   const mostly = trustworthiness < MOSTLY_FAITHFUL ? "often do not look" : "mostly look";
@@ -17,7 +17,7 @@ export function faithful(trustworthiness: number | null): string {
   return `near points ${how} alike (trustworthiness ${ratio(trustworthiness)})`;
 }
 
-/** The whole picture: how many maps, and how far it can be trusted. */
+/** All maps of a projection: how many, and how far it can be trusted. */
 export function wholeSentence(facts: {
   maps: number;
   heads: number;
@@ -62,7 +62,7 @@ export function inputsText(inputs: Inputs, what: string): string {
   return `${all(inputs.share)} on ${what}s of ${inputs.kind === "long" ? "more" : "fewer"} than ${count(inputs.tokens)} tokens`;
 }
 
-/** The patterns that most maps of a set show; "same mix": it shows them as all maps do. */
+/** The patterns that most maps of a set show; "same mix": in the same shares as all maps. */
 export type Mixture = "same mix" | { name: string; share: number }[];
 
 export const mixtureText = (mixture: Mixture) =>
@@ -70,7 +70,7 @@ export const mixtureText = (mixture: Mixture) =>
     ? "the same mix of patterns as in all maps"
     : joinList(mixture.map(({ name, share }) => `${all(share)} ${quoted(name)}`));
 
-/** Names hold commas: “far, broad”. */
+/** In quotes, since names contain commas: “far, broad”. */
 const quoted = (name: string) => `“${name}”`;
 
 /** `2,318 maps selected: 91% “previous token”; 84% from L0·H2 and L1·H7; on texts of every length.` */

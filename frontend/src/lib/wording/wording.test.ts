@@ -1,4 +1,4 @@
-// The page writes what Python writes: the same cases are tested there.
+// The page and Python write the same texts: both are tested on the same cases.
 import { describe, expect, it } from "vitest";
 import cases from "../../../../tests/support/wording_cases.json";
 import * as wording from ".";
@@ -6,13 +6,13 @@ import * as wording from ".";
 type Case = { arguments: unknown[]; text: string };
 type Locality = Parameters<typeof wording.localityLine>[0];
 
-/** An argument; what JSON has no number for is written as {"float": "nan"}. */
+/** An argument; numbers that JSON cannot express are written as {"float": "nan"}. */
 function read(value: unknown): unknown {
   if (typeof value !== "object" || value === null || !("float" in value)) return value;
   return { nan: NaN, inf: Infinity, "-inf": -Infinity }[value.float as string];
 }
 
-/** Functions by the names they have in Python, where these or their arguments differ. */
+/** Functions by their Python names, where the names or the arguments differ. */
 const OTHERS: Record<string, (...values: never[]) => string> = {
   many: wording.plural,
   head_name: (layer: number, head: number) => wording.headName({ layer, head }),
@@ -31,8 +31,8 @@ for (const [name, list] of Object.entries<Case[]>(cases))
       it(text || "(empty)", () => expect(write(...values.map(read)).replaceAll(wording.NBSP, " ")).toBe(text));
   });
 
-describe("what only the page writes", () => {
-  it("small shares that are close to one another", () => {
+describe("texts that only the page has", () => {
+  it("small shares that are close to each other", () => {
     expect([0, 0.0003, 0.0005, 0.0314, 0.0999, 0.1, 0.999, null].map(wording.finePercent)).toEqual([
       "0%",
       "<1%",

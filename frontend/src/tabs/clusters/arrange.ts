@@ -1,18 +1,18 @@
-// Clusters in the order in which their cards stand.
+// Clusters in the order of their cards.
 import type { ClusterRow } from "../../lib/api";
 
 export type Sort = "size" | "stability" | "layer" | "name";
 
-/** Rows whose name (or number) holds the words, in order; noise stays last. */
+/** Rows whose name (or number) contains the words, in order; noise stays last. */
 export function arrange(
   rows: ClusterRow[],
   sort: Sort,
   words: string,
   layer: (row: ClusterRow) => number,
 ): ClusterRow[] {
-  const sought = words.trim().toLowerCase();
-  const kept = rows.filter(
-    (row) => !sought || row.name.toLowerCase().includes(sought) || String(row.cluster) === sought,
+  const query = words.trim().toLowerCase();
+  const matches = rows.filter(
+    (row) => !query || row.name.toLowerCase().includes(query) || String(row.cluster) === query,
   );
   const by: Record<Sort, (a: ClusterRow, b: ClusterRow) => number> = {
     size: (a, b) => b.maps - a.maps,
@@ -20,5 +20,7 @@ export function arrange(
     layer: (a, b) => layer(a) - layer(b),
     name: (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }),
   };
-  return kept.sort((a, b) => Number(a.cluster < 0) - Number(b.cluster < 0) || by[sort](a, b) || a.cluster - b.cluster);
+  return matches.sort(
+    (a, b) => Number(a.cluster < 0) - Number(b.cluster < 0) || by[sort](a, b) || a.cluster - b.cluster,
+  );
 }

@@ -5,7 +5,7 @@ import { associationNotes, clusterSentence, measureNotes, NBSP, overallLines, re
 import { arrange } from "./arrange";
 import { countHeads, middleLayer, mostPresent, sharesOf } from "./count";
 
-const row = (own: Partial<ClusterRow>): ClusterRow => ({
+const row = (fields: Partial<ClusterRow>): ClusterRow => ({
   cluster: 0,
   name: "previous token",
   phrases: ["previous token"],
@@ -24,15 +24,15 @@ const row = (own: Partial<ClusterRow>): ClusterRow => ({
   association: null,
   typical: [],
   unlike: [],
-  ...own,
+  ...fields,
 });
 
 // 2 layers × 3 heads; the last head of the second layer does not exist
 const [N, X] = [NOISE, MISSING];
 const labels = Uint16Array.from([0, 1, 1, 0, N, X, 0, 0, 1, 4, N, X, 0, 1, 1, 0, 4, X]);
 
-/** The same, counted slowly. */
-function slowly(cluster: number, slot: number): number {
+/** The same count, one map at a time. */
+function countOneByOne(cluster: number, slot: number): number {
   let maps = 0;
   labels.forEach((label, at) => {
     if (at % 6 === slot && label === (cluster < 0 ? N : cluster)) maps++;
@@ -45,7 +45,7 @@ describe("counting", () => {
   const counts = countHeads(labels, 6, clusters);
   it("agrees with a slow count", () => {
     clusters.forEach((cluster, at) => {
-      for (let slot = 0; slot < 6; slot++) expect(counts.maps[at * 6 + slot]).toBe(slowly(cluster, slot));
+      for (let slot = 0; slot < 6; slot++) expect(counts.maps[at * 6 + slot]).toBe(countOneByOne(cluster, slot));
     });
     expect([...counts.total]).toEqual([3, 3, 3, 3, 3, 0]);
   });
@@ -60,46 +60,46 @@ describe("counting", () => {
     expect(middleLayer(counts, 1, 3)).toBeCloseTo(2 / 6);
   });
   it("finds the examples in which a cluster is most present", () => {
-    const { found, tied, somewhere, examples } = mostPresent(labels, 6, 0, 2);
-    expect(found).toEqual([
+    const { top, tied, occurring, examples } = mostPresent(labels, 6, 0, 2);
+    expect(top).toEqual([
       { example: 0, maps: 2, total: 5 },
       { example: 1, maps: 2, total: 5 },
     ]);
-    expect([tied, somewhere, examples]).toEqual([3, 3, 3]);
-    expect(mostPresent(labels, 6, -1, 5).found.map((one) => one.example)).toEqual([0, 1]);
+    expect([tied, occurring, examples]).toEqual([3, 3, 3]);
+    expect(mostPresent(labels, 6, -1, 5).top.map((entry) => entry.example)).toEqual([0, 1]);
   });
-  it("keeps the order of a sort with many examples", () => {
+  it("gives the same order as a full sort of many examples", () => {
     const many = Uint16Array.from({ length: 400 * 8 }, (_, at) => (Math.imul(at, 2654435761) >>> 16) % 3);
     const shares = Array.from(
       { length: 400 },
-      (_, e) => many.subarray(8 * e, 8 * e + 8).filter((one) => one === 2).length,
+      (_, e) => many.subarray(8 * e, 8 * e + 8).filter((label) => label === 2).length,
     );
     const expected = shares
       .map((maps, example) => ({ maps, example }))
       .sort((a, b) => b.maps - a.maps || a.example - b.example)
       .slice(0, 12);
-    expect(mostPresent(many, 8, 2, 12).found.map(({ example, maps }) => ({ maps, example }))).toEqual(expected);
+    expect(mostPresent(many, 8, 2, 12).top.map(({ example, maps }) => ({ maps, example }))).toEqual(expected);
   });
 });
 
 describe("words", () => {
   const heads = (...shares: number[]) => shares.map((share, head) => ({ layer: 5, head, share }));
-  it("makes a sentence of a cluster", () => {
-    const says = (own: Partial<ClusterRow>) => clusterSentence(row({ maps: 4102, share: 0.41, ...own }), 0.5);
+  it("describes a cluster in a sentence", () => {
+    const sentence = (fields: Partial<ClusterRow>) => clusterSentence(row({ maps: 4102, share: 0.41, ...fields }), 0.5);
     const size = "Previous token: 4,102 maps (41%), stable (0.97), ";
-    expect(says({ heads: heads(0.99, 0.98) })).toBe(`${size}the main pattern of L5·H0 and L5·H1.`);
-    expect(says({ heads: heads(...new Array(12).fill(0.9)) })).toBe(
+    expect(sentence({ heads: heads(0.99, 0.98) })).toBe(`${size}the main pattern of L5·H0 and L5·H1.`);
+    expect(sentence({ heads: heads(...new Array(12).fill(0.9)) })).toBe(
       `${size}the main pattern of L5·H0, L5·H1, L5·H2, and 9 more heads.`,
     );
-    expect(says({ heads: heads(0.3) })).toBe(`${size}more frequent than expected in L5·H0.`);
-    expect(says({ layers: [0, 1, 4] })).toBe(`${size}in layers 0–1, 4.`);
-    expect(says({ layers: [] })).toBe(`${size}in no particular layer or head.`);
-    expect(says({ layers: null, phrases: null })).toBe("Previous token: 4,102 maps (41%), stable (0.97).");
-    expect(says({ cluster: -1, name: "noise", stability: null })).toBe(
+    expect(sentence({ heads: heads(0.3) })).toBe(`${size}more frequent than expected in L5·H0.`);
+    expect(sentence({ layers: [0, 1, 4] })).toBe(`${size}in layers 0–1, 4.`);
+    expect(sentence({ layers: [] })).toBe(`${size}in no particular layer or head.`);
+    expect(sentence({ layers: null, phrases: null })).toBe("Previous token: 4,102 maps (41%), stable (0.97).");
+    expect(sentence({ cluster: -1, name: "noise", stability: null })).toBe(
       "Noise: 4,102 maps (41%) that belong to no cluster.",
     );
   });
-  it("gives the reasons of a name", () => {
+  it("gives the reasons for a name", () => {
     const numbers = { mean: 0.8, rest: 0.1, delta: -0.9, low: -0.92, high: -0.88 };
     const why = { statistic: "special:[SEP]", plain: "attention to [SEP]", ...numbers };
     const line = `Attention to [SEP] is 0.80, in other maps 0.10 (delta −0.90 [−0.92,${NBSP}−0.88])`;
@@ -130,12 +130,12 @@ describe("words", () => {
     ]);
     expect(overallLines({ ...all, jobs: null, locality: [] })).toEqual([]);
   });
-  it("tells what a reader of a number should know", () => {
+  it("gives the notes on a number", () => {
     const factor = { factor: "age", cramers_v: 0.1, low: null, high: null, ami: 0, p: 0.2, permutations: 9, n: 90 };
     expect(associationNotes({ ...factor, shuffled: "windows", untested: null, binned: true, left_out: 1 })).toEqual([
       "numbers are binned at their quartiles",
       "1 example without a value left out",
-      "values differ within texts: whole texts with equally many windows change places",
+      "values differ within texts: whole texts with the same number of windows are swapped",
     ]);
     expect(
       associationNotes({ ...factor, shuffled: "heads", untested: "one value", binned: false, left_out: 0 }),
@@ -150,10 +150,10 @@ describe("words", () => {
       row({ cluster: 2, name: "broad 10", stability: 0.2, maps: 7 }),
       row({ cluster: 3, name: "Broad 2", stability: null, maps: 9 }),
     ];
-    expect(arrange(rows, "size", "", () => 0).map((one) => one.cluster)).toEqual([3, 2, -1]);
-    expect(arrange(rows, "name", "BROAD", () => 0).map((one) => one.cluster)).toEqual([3, 2]);
-    expect(arrange(rows, "stability", "", () => 0).map((one) => one.cluster)).toEqual([2, 3, -1]);
-    expect(arrange(rows, "layer", "", (one) => -one.cluster).map((one) => one.cluster)).toEqual([3, 2, -1]);
-    expect(arrange(rows, "size", "2", () => 0).map((one) => one.cluster)).toEqual([3, 2]);
+    expect(arrange(rows, "size", "", () => 0).map(({ cluster }) => cluster)).toEqual([3, 2, -1]);
+    expect(arrange(rows, "name", "BROAD", () => 0).map(({ cluster }) => cluster)).toEqual([3, 2]);
+    expect(arrange(rows, "stability", "", () => 0).map(({ cluster }) => cluster)).toEqual([2, 3, -1]);
+    expect(arrange(rows, "layer", "", ({ cluster }) => -cluster).map(({ cluster }) => cluster)).toEqual([3, 2, -1]);
+    expect(arrange(rows, "size", "2", () => 0).map(({ cluster }) => cluster)).toEqual([3, 2]);
   });
 });

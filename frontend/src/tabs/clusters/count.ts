@@ -3,14 +3,14 @@ import { CODES, encodeLabel, MISSING } from "../../lib/encoding";
 
 export interface HeadCounts {
   slots: number; // layers × heads
-  maps: Uint32Array; // (cluster, slot), clusters in the order asked for
-  total: Uint32Array; // maps of each slot, of whatever cluster
+  maps: Uint32Array; // (cluster, slot), clusters in the order given
+  total: Uint32Array; // maps of each slot in any cluster
 }
 
 /** How many maps of each head lie in each cluster. */
 export function countHeads(labels: Uint16Array, slots: number, clusters: number[]): HeadCounts {
-  const row = new Int32Array(CODES).fill(-1);
-  clusters.forEach((cluster, at) => (row[encodeLabel(cluster)] = at));
+  const rowOf = new Int32Array(CODES).fill(-1);
+  clusters.forEach((cluster, at) => (rowOf[encodeLabel(cluster)] = at));
   const maps = new Uint32Array(clusters.length * slots);
   const total = new Uint32Array(slots);
   for (let first = 0; first + slots <= labels.length; first += slots) {
@@ -18,7 +18,7 @@ export function countHeads(labels: Uint16Array, slots: number, clusters: number[
       const label = labels[first + slot];
       if (label === MISSING) continue;
       total[slot]++;
-      const at = row[label];
+      const at = rowOf[label];
       if (at >= 0) maps[at * slots + slot]++;
     }
   }
@@ -33,16 +33,16 @@ export function sharesOf(counts: HeadCounts, row: number): Float32Array {
   return shares;
 }
 
-/** The layer in the middle of a cluster's maps, to sort by. */
+/** The mean layer of a cluster's maps, to sort by. */
 export function middleLayer(counts: HeadCounts, row: number, heads: number): number {
   let weighted = 0;
-  let all = 0;
+  let total = 0;
   for (let slot = 0; slot < counts.slots; slot++) {
     const maps = counts.maps[row * counts.slots + slot];
     weighted += maps * Math.floor(slot / heads);
-    all += maps;
+    total += maps;
   }
-  return all ? weighted / all : Infinity;
+  return total ? weighted / total : Infinity;
 }
 
 export interface Present {
@@ -51,32 +51,32 @@ export interface Present {
   total: number;
 }
 
-/** The examples of which the largest share of maps lies in a cluster, and how many have as much as the first. */
+/** The examples with the largest share of maps in a cluster, and how many tie with the first. */
 export function mostPresent(labels: Uint16Array, slots: number, cluster: number, most: number) {
-  const wanted = encodeLabel(cluster);
-  const found: Present[] = [];
+  const label = encodeLabel(cluster);
+  const top: Present[] = [];
   let tied = 0;
-  let somewhere = 0;
+  let occurring = 0;
   const examples = slots ? Math.floor(labels.length / slots) : 0;
-  const share = (one: Present) => one.maps / one.total;
+  const shareOf = (entry: Present) => entry.maps / entry.total;
   for (let example = 0; example < examples; example++) {
     let maps = 0;
     let total = 0;
     for (let at = example * slots; at < (example + 1) * slots; at++) {
       if (labels[at] === MISSING) continue;
       total++;
-      if (labels[at] === wanted) maps++;
+      if (labels[at] === label) maps++;
     }
     if (!maps) continue;
-    somewhere++;
-    const own = maps / total;
-    if (!found.length || own > share(found[0])) tied = 1;
-    else if (own === share(found[0])) tied++;
-    if (found.length === most && own <= share(found[most - 1])) continue;
-    let place = found.length; // equals stay in the order of the dataset
-    while (place > 0 && share(found[place - 1]) < own) place--;
-    found.splice(place, 0, { example, maps, total });
-    if (found.length > most) found.pop();
+    occurring++;
+    const share = maps / total;
+    if (!top.length || share > shareOf(top[0])) tied = 1;
+    else if (share === shareOf(top[0])) tied++;
+    if (top.length === most && share <= shareOf(top[most - 1])) continue;
+    let place = top.length; // ties stay in the order of the dataset
+    while (place > 0 && shareOf(top[place - 1]) < share) place--;
+    top.splice(place, 0, { example, maps, total });
+    if (top.length > most) top.pop();
   }
-  return { found, tied, somewhere, examples };
+  return { top, tied, occurring, examples };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { barCounts, columnOf, filtersOf, matching, parameterOf, roundStep } from "./columns";
 
 describe("columns", () => {
-  it("cuts numbers in steps of a round width that hold every value once", () => {
+  it("bins numbers in steps of a round width, each value in one bin", () => {
     const values = [62, 63, 80, 80, 131, null];
     const column = columnOf("n_tokens", "tokens", values);
     expect(column.numeric).toBe(true);
@@ -14,7 +14,7 @@ describe("columns", () => {
     for (const value of values.slice(0, 5)) expect(column.bars.filter((bar) => bar.includes(value))).toHaveLength(1);
   });
 
-  it("copes with equal numbers, fractions and negative numbers", () => {
+  it("handles equal numbers, fractions and negative numbers", () => {
     expect(columnOf("a", "a", [3, 3]).bars).toHaveLength(1);
     const column = columnOf("score", "score", [-0.52, 0.11, 0.4]);
     expect(barCounts(column, [0, 1, 2]).filter(Boolean)).toEqual([1, 1, 1]);
@@ -23,7 +23,7 @@ describe("columns", () => {
     expect(roundStep(17, true)).toBe(20);
   });
 
-  it("lists the most frequent values of a category, and no bars of free text", () => {
+  it("lists the most frequent values of a category, and shows no bars for free text", () => {
     const column = columnOf("topic", "topic", ["sea", "hill", "sea", null]);
     expect(column.bars.map((bar) => bar.label)).toEqual(["sea", "hill"]);
     const title = columnOf(
@@ -35,7 +35,7 @@ describe("columns", () => {
     expect(title.distinct).toBe(60);
   });
 
-  it("intersects filters, and ignores what names nothing", () => {
+  it("intersects filters, and ignores unknown columns and values", () => {
     const topic = columnOf("topic", "topic", ["sea", "hill", "sea", null]);
     const tokens = columnOf("n_tokens", "tokens", [1, 2, 30, 4]);
     const filters = filtersOf([topic, tokens], { [parameterOf(topic)]: "sea", "in.n_tokens": tokens.bars[0].key });

@@ -29,8 +29,8 @@ const TEXTLIKE = 50; // a column of more different values is text, not a categor
 export function columnsOf(examples: Examples): Column[] {
   const lengths: [string, string, Value[]][] = [["n_tokens", "tokens", examples.n_tokens]];
   if (examples.n_target.some((count) => count > 0)) lengths.push(["n_target", "output tokens", examples.n_target]);
-  const own = Object.entries(examples.columns).map(([name, values]) => [name, name, values] as const);
-  return [...lengths, ...own].map(([name, label, values]) => columnOf(name, label, values));
+  const datasetColumns = Object.entries(examples.columns).map(([name, values]) => [name, name, values] as const);
+  return [...lengths, ...datasetColumns].map(([name, label, values]) => columnOf(name, label, values));
 }
 
 export function columnOf(name: string, label: string, values: Value[]): Column {
@@ -62,17 +62,17 @@ function ranges(numbers: number[]): Bar[] {
   });
 }
 
-/** 1, 2 or 5 times a power of ten, at least as large as asked for; whole for whole numbers. */
-export function roundStep(least: number, whole: boolean): number {
+/** 1, 2 or 5 times a power of ten, not smaller than `least`; at least 1 for integers. */
+export function roundStep(least: number, integer: boolean): number {
   if (!(least > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(least));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= least * (1 - 1e-9)) ?? 10);
-  return whole ? Math.max(1, step) : step;
+  return integer ? Math.max(1, step) : step;
 }
 
 const round = (value: number) => Number(value.toPrecision(6));
 
-/** The most frequent values, of equals in alphabetical order. */
+/** The most frequent values; ties in alphabetical order. */
 function categories(values: string[], distinct: number): Bar[] {
   if (distinct > TEXTLIKE) return [];
   const counts = new Map<string, number>();
@@ -91,7 +91,7 @@ export interface Filter {
 const PREFIX = "in.";
 export const parameterOf = (column: Column) => PREFIX + column.name;
 
-/** The filters of an address; what names no column or bar is ignored. */
+/** The filters of an address; unknown columns and bars are ignored. */
 export function filtersOf(columns: Column[], params: Record<string, string>): Filter[] {
   return columns.flatMap((column) => {
     const bar = column.bars.find(({ key }) => key === params[parameterOf(column)]);

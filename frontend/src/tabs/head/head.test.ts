@@ -14,9 +14,9 @@ const layer = (heads: number, key_heads = heads): LayerCard => ({
   key_heads,
   causal: false,
 });
-const head = (own: number, mean: (number | null)[]): HeadRow => ({
+const head = (number: number, mean: (number | null)[]): HeadRow => ({
   layer: 0,
-  head: own,
+  head: number,
   kind: "encoder",
   mean,
   deviation: mean.map(() => 0.01),
@@ -24,9 +24,9 @@ const head = (own: number, mean: (number | null)[]): HeadRow => ({
 
 describe("walking", () => {
   const layers = [layer(3), layer(1), layer(0), layer(3)];
-  const to = (at: [number, number], key: string) => {
-    const found = walk(layers, { layer: at[0], head: at[1] }, key);
-    return found && [found.layer, found.head];
+  const to = (from: [number, number], key: string) => {
+    const next = walk(layers, { layer: from[0], head: from[1] }, key);
+    return next && [next.layer, next.head];
   };
   it("goes across in reading order and stops at the ends", () => {
     expect(to([0, 0], "ArrowRight")).toEqual([0, 1]);
@@ -42,8 +42,8 @@ describe("walking", () => {
     expect(to([3, 0], "ArrowUp")).toEqual([1, 0]);
     expect(to([3, 2], "ArrowDown")).toBeNull();
   });
-  it("knows which heads share keys", () => {
-    expect(sharing([layer(9, 3)], { layer: 0, head: 4 }).map((one) => one.head)).toEqual([3, 5]);
+  it("lists the heads that share keys", () => {
+    expect(sharing([layer(9, 3)], { layer: 0, head: 4 }).map(({ head }) => head)).toEqual([3, 5]);
     expect(sharing([layer(9)], { layer: 0, head: 4 })).toEqual([]);
   });
 });
@@ -51,16 +51,16 @@ describe("walking", () => {
 describe("one head among all", () => {
   const rows = [head(0, [0.9, 0.5, null]), head(1, [0.1, 0.4, 1]), head(2, [0.3, 0.6, 2]), head(3, [0.2, 0.5, 3])];
   it("measures its distance in deviations of the other heads", () => {
-    const found = unusual(rows, rows[0]);
+    const ranked = unusual(rows, rows[0]);
     const others = [0.1, 0.3, 0.2];
     const mean = others.reduce((a, b) => a + b) / 3;
-    const deviation = Math.sqrt(others.reduce((sum, one) => sum + (one - mean) ** 2, 0) / 3);
-    expect(found.map((one) => one.statistic)).toEqual([0, 1]);
-    expect(found[0].away).toBeCloseTo((0.9 - mean) / deviation, 9);
-    expect(found[0].others).toBeCloseTo(mean, 12);
-    expect(found[1].away).toBeCloseTo(0, 9);
+    const deviation = Math.sqrt(others.reduce((sum, value) => sum + (value - mean) ** 2, 0) / 3);
+    expect(ranked.map(({ statistic }) => statistic)).toEqual([0, 1]);
+    expect(ranked[0].away).toBeCloseTo((0.9 - mean) / deviation, 9);
+    expect(ranked[0].others).toBeCloseTo(mean, 12);
+    expect(ranked[1].away).toBeCloseTo(0, 9);
   });
-  it("is beyond all where the others are equal", () => {
+  it("is capped where all other heads are equal", () => {
     const equal = [head(0, [2]), head(1, [1]), head(2, [1])];
     expect(unusual(equal, equal[0])[0].away).toBe(99);
     expect(unusual([equal[0]], equal[0])[0].away).toBe(0);
@@ -79,26 +79,28 @@ describe("one head among all", () => {
 
 describe("over the examples", () => {
   const column = Uint16Array.from([9, 3, 9, 3, 9, NOISE, 9, 5, 9, 3, 9, MISSING]);
-  const own = ofHead(column, 2, 1);
-  it("takes one head and counts its clusters", () => {
-    expect([...own]).toEqual([3, 3, NOISE, 5, 3, MISSING]);
-    expect(tally(own)).toEqual([
+  const labels = ofHead(column, 2, 1);
+  it("selects one head and counts its clusters", () => {
+    expect([...labels]).toEqual([3, 3, NOISE, 5, 3, MISSING]);
+    expect(tally(labels)).toEqual([
       { cluster: 3, maps: 3 },
       { cluster: 5, maps: 1 },
       { cluster: -1, maps: 1 },
     ]);
   });
-  it("tells typical from unusual examples", () => {
-    const { typical, unusual: other } = cases(own, Uint16Array.from([50, 10, 7, 8, 90, 1]), 3, 2);
-    expect(typical.map((one) => one.example)).toEqual([1, 0]);
-    expect(other.map((one) => one.example)).toEqual([2, 3]);
-    expect(cases(own, Uint16Array.from([50, 10, 7, 8, 90, 1]), 3, 1).typical.map((one) => one.example)).toEqual([1]);
+  it("separates typical and unusual examples", () => {
+    const { typical, unusual: other } = cases(labels, Uint16Array.from([50, 10, 7, 8, 90, 1]), 3, 2);
+    expect(typical.map(({ example }) => example)).toEqual([1, 0]);
+    expect(other.map(({ example }) => example)).toEqual([2, 3]);
+    expect(cases(labels, Uint16Array.from([50, 10, 7, 8, 90, 1]), 3, 1).typical.map(({ example }) => example)).toEqual([
+      1,
+    ]);
     expect(
-      cases(Uint16Array.from([3, 3, 3]), Uint16Array.from([5, 9, 7]), 3, 1).unusual.map((one) => one.example),
+      cases(Uint16Array.from([3, 3, 3]), Uint16Array.from([5, 9, 7]), 3, 1).unusual.map(({ example }) => example),
     ).toEqual([1]);
-    expect(cases(own, null, 3, 9).unusual).toHaveLength(2);
+    expect(cases(labels, null, 3, 9).unusual).toHaveLength(2);
   });
-  it("finds the same as a sort of all", () => {
+  it("agrees with a full sort", () => {
     const many = Uint16Array.from(
       { length: 3000 },
       (_, at) => [7, 7, 7, 2, MISSING][(Math.imul(at, 2654435761) >>> 20) % 5],
@@ -106,9 +108,9 @@ describe("over the examples", () => {
     const away = Uint16Array.from({ length: 3000 }, (_, at) => (Math.imul(at, 40503) >>> 3) % 60000);
     const inside = [...many.keys()].filter((at) => many[at] === 7).sort((a, b) => away[a] - away[b] || a - b);
     const outside = [...many.keys()].filter((at) => many[at] === 2).sort((a, b) => away[b] - away[a] || a - b);
-    const found = cases(many, away, 7, 8);
-    expect(found.typical.map((one) => one.example)).toEqual(inside.slice(0, 8));
-    expect(found.unusual.map((one) => one.example)).toEqual(outside.slice(0, 8));
+    const { typical, unusual: other } = cases(many, away, 7, 8);
+    expect(typical.map(({ example }) => example)).toEqual(inside.slice(0, 8));
+    expect(other.map(({ example }) => example)).toEqual(outside.slice(0, 8));
   });
   it("fits any number of examples", () => {
     for (const count of [1, 140, 5000, 100_000]) {
@@ -131,24 +133,24 @@ describe("the sentence", () => {
     ],
   } as unknown as AtlasCard;
   const row = head(2, [0.98, 0.1]);
-  const found = unusual([row, head(1, [0.1, 0.2])], row);
-  const says = (
+  const ranked = unusual([row, head(1, [0.1, 0.2])], row);
+  const sentence = (
     phrases: string[] | null,
-    own: Partial<Parameters<typeof headSentence>[0]> = {},
-    of = { atlas, row, found },
+    facts: Partial<Parameters<typeof headSentence>[0]> = {},
+    source = { atlas, row, ranked },
   ) =>
     headSentence({
-      head: of.row,
+      head: source.row,
       examples: 140,
       modality: "text",
       pattern: { cluster: 3, name: phrases?.join(", ") ?? "my pattern", phrases },
       share: 0.99,
-      measure: measureOf(of.atlas, of.row, phrases ?? [], of.found[0]),
+      measure: measureOf(source.atlas, source.row, phrases ?? [], source.ranked[0]),
       second: null,
       related: null,
-      ...own,
+      ...facts,
     });
-  it("makes a verb of phrases", () => {
+  it("turns phrases into a verb", () => {
     expect(attends(["previous token"])?.verb).toBe("attends to the previous token");
     expect(attends(["tokens just before", "sharp"])?.verb).toBe("attends sharply to the tokens just before");
     expect(attends(["far", "broad"])?.verb).toBe("attends far and broadly");
@@ -161,35 +163,35 @@ describe("the sentence", () => {
     expect(attends(["a phrase of another version"])).toBeNull();
     expect(attends([])).toBeNull();
   });
-  it("gives what it does, how much, and on how many", () => {
-    expect(says(["previous token"])).toBe(
+  it("says what the head does, how strongly, and on how many examples", () => {
+    expect(sentence(["previous token"])).toBe(
       "L0·H2 attends to the previous token (mass 0.98 ± 0.010) in 99% of 140 texts.",
     );
-    expect(says(["broad"], { share: 0.5, second: { name: "far", share: 0.3 } })).toBe(
+    expect(sentence(["broad"], { share: 0.5, second: { name: "far", share: 0.3 } })).toBe(
       "L0·H2 attends broadly (relative entropy of attention 0.10 ± 0.010) in 50% of 140 texts, “far” in 30%.",
     );
-    expect(says(["[CLS] sink", "previous token"])).toContain(
+    expect(sentence(["[CLS] sink", "previous token"])).toContain(
       "to the previous token (attention to the previous token 0.98 ± 0.010)",
     );
     const names = ["next", "offset+2", "offset+3", "offset+4"];
     const wide = { ...atlas, statistics: names.map((name) => ({ name, plain: name, unit: MASS })) } as AtlasCard;
-    const four = { atlas: wide, row: head(2, [0.25, 0.125, 0.125, 0]), found: [] };
-    expect(says(["tokens just after", "sharp"], {}, four)).toContain(
+    const four = { atlas: wide, row: head(2, [0.25, 0.125, 0.125, 0]), ranked: [] };
+    expect(sentence(["tokens just after", "sharp"], {}, four)).toContain(
       "sharply to the tokens just after (mass 0.50) in 99%",
     );
-    expect(says(["tokens just after", "previous token"], {}, four)).toContain("(0.50 of attention to the former)");
-    expect(says(null)).toContain("shows “my pattern”");
-    expect(says([], { pattern: { cluster: -1, name: "noise", phrases: [] } })).toContain("belongs to no cluster");
+    expect(sentence(["tokens just after", "previous token"], {}, four)).toContain("(0.50 of attention to the former)");
+    expect(sentence(null)).toContain("shows “my pattern”");
+    expect(sentence([], { pattern: { cluster: -1, name: "noise", phrases: [] } })).toContain("belongs to no cluster");
   });
   it("names the head most like it", () => {
     const like = (similarity: number | null) =>
-      says(["previous token"], { related: { layer: 1, head: 0, similarity } });
+      sentence(["previous token"], { related: { layer: 1, head: 0, similarity } });
     expect(like(0.5)).toContain("; most like L1·H0 (similarity 0.50).");
     expect(like(0.49)).toContain("; no other head is much like it.");
     expect(like(null)).toContain("of 140 texts.");
   });
   it("falls back on statistics where there are no clusters", () => {
-    const first = { ...found[0], label: "attention to the previous token" };
+    const first = { ...ranked[0], label: "attention to the previous token" };
     expect(statisticSentence(row, 140, "text", first)).toBe(
       "L0·H2: attention to the previous token 0.98 ± 0.010 on 140 texts, other heads 0.10 on average.",
     );

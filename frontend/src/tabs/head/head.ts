@@ -19,24 +19,24 @@ export interface Unusual {
 }
 
 /** Statistics of a head, the most unusual first. */
-export function unusual(rows: HeadRow[], own: HeadRow): Unusual[] {
-  const found: Unusual[] = [];
-  own.mean.forEach((value, statistic) => {
+export function unusual(rows: HeadRow[], target: HeadRow): Unusual[] {
+  const ranked: Unusual[] = [];
+  target.mean.forEach((value, statistic) => {
     if (value === null) return;
     let [count, sum, squares] = [0, 0, 0];
     for (const row of rows) {
       const other = row.mean[statistic];
-      if (row === own || other === null) continue;
+      if (row === target || other === null) continue;
       count++;
-      sum += other - value; // from the own value, so that squares keep their digits
+      sum += other - value; // relative to `value`, to avoid cancellation in the squares
       squares += (other - value) ** 2;
     }
     const gap = count ? -sum / count : 0;
     const spread = count ? Math.sqrt(Math.max(0, squares / count - gap ** 2)) : 0;
     const away = Math.abs(gap) < 1e-9 ? 0 : spread > 1e-9 ? gap / spread : Math.sign(gap) * 99;
-    found.push({ statistic, value, deviation: own.deviation[statistic], others: value - gap, away });
+    ranked.push({ statistic, value, deviation: target.deviation[statistic], others: value - gap, away });
   });
-  return found.sort((a, b) => Math.abs(b.away) - Math.abs(a.away) || a.statistic - b.statistic);
+  return ranked.sort((a, b) => Math.abs(b.away) - Math.abs(a.away) || a.statistic - b.statistic);
 }
 
 /** The value that measures what phrases say: the first of their statistics that is known, else the most unusual one. */
@@ -46,9 +46,11 @@ export function measureOf(
   phrases: string[],
   first: Unusual | undefined,
 ): Measure | null {
-  const at = (name: string) => atlas.statistics.findIndex((one) => one.name === name);
-  const said = attends(phrases);
-  const measured = said?.statistics.find((names) => names.every((name) => row.mean[at(name)] != null))?.map(at);
+  const indexOf = (name: string) => atlas.statistics.findIndex((card) => card.name === name);
+  const behavior = attends(phrases);
+  const measured = behavior?.statistics
+    .find((names) => names.every((name) => row.mean[indexOf(name)] != null))
+    ?.map(indexOf);
   const parts = measured ?? (first ? [first.statistic] : []);
   if (!parts.length) return null;
   const { plain, unit } = atlas.statistics[parts[0]];
@@ -57,14 +59,14 @@ export function measureOf(
     value: parts.reduce((sum, part) => sum + row.mean[part]!, 0),
     deviation: row.deviation[parts[0]],
     parts: parts.length,
-    target: measured !== undefined && said!.targets === 1 && unit === MASS,
+    target: measured !== undefined && behavior!.targets === 1 && unit === MASS,
   };
 }
 
 export const exists = (layers: LayerCard[], place: HeadRef) =>
   place.head >= 0 && place.head < (layers[place.layer]?.heads ?? 0);
 
-/** The head an arrow leads to: across in reading order, up and down to the same head of the next layer that has it. */
+/** The head an arrow key leads to: across in reading order, up and down to the same head of the next layer with it. */
 export function walk(layers: LayerCard[], from: HeadRef, key: string): HeadRef | null {
   const across = { ArrowLeft: -1, ArrowRight: 1 }[key];
   const along = { ArrowUp: -1, ArrowDown: 1 }[key];
@@ -82,7 +84,7 @@ export function walk(layers: LayerCard[], from: HeadRef, key: string): HeadRef |
   return null;
 }
 
-/** Heads that share keys and values with a head, itself left out. */
+/** Heads that share keys and values with a head, without the head itself. */
 export function sharing(layers: LayerCard[], place: HeadRef): HeadRef[] {
   const { heads, key_heads } = layers[place.layer];
   if (!key_heads || key_heads >= heads) return [];
@@ -95,12 +97,12 @@ export function sharing(layers: LayerCard[], place: HeadRef): HeadRef[] {
 
 /** Every `slots`-th value of a column, from `slot` on: one head over all examples. */
 export function ofHead(column: Uint16Array, slots: number, slot: number): Uint16Array {
-  const found = new Uint16Array(Math.floor(column.length / slots));
-  for (let example = 0; example < found.length; example++) found[example] = column[example * slots + slot];
-  return found;
+  const values = new Uint16Array(Math.floor(column.length / slots));
+  for (let example = 0; example < values.length; example++) values[example] = column[example * slots + slot];
+  return values;
 }
 
-/** How many examples are in each cluster, the most first, noise last. */
+/** How many examples are in each cluster, the largest first, noise last. */
 export function tally(labels: Uint16Array): { cluster: number; maps: number }[] {
   const counts = new Map<number, number>();
   for (const label of labels) if (label !== MISSING) counts.set(label, (counts.get(label) ?? 0) + 1);
@@ -118,7 +120,7 @@ export interface Case {
 /**
  * Examples on which a head does what it mostly does, and others.
  *
- * Typical ones are the nearest to the center of its main cluster; unusual ones lie in other clusters, the rarest
+ * Typical ones are nearest to the center of its main cluster; unusual ones lie in other clusters, the rarest
  * first, then come those of the main cluster that are farthest from its center.
  */
 export function cases(
@@ -128,9 +130,9 @@ export function cases(
   most: number,
 ): { typical: Case[]; unusual: Case[] } {
   const size = new Map(tally(labels).map(({ cluster, maps }) => [cluster, maps]));
-  const near = first<Case>(most, (a, b) => (a.distance ?? UNKNOWN) - (b.distance ?? UNKNOWN));
-  const far = first<Case>(2 * most, (a, b) => (b.distance ?? -1) - (a.distance ?? -1)); // some of them may be typical
-  const other = first<Case>(
+  const near = collectFirst<Case>(most, (a, b) => (a.distance ?? UNKNOWN) - (b.distance ?? UNKNOWN));
+  const far = collectFirst<Case>(2 * most, (a, b) => (b.distance ?? -1) - (a.distance ?? -1)); // some may be typical
+  const other = collectFirst<Case>(
     most,
     (a, b) =>
       size.get(a.cluster)! - size.get(b.cluster)! || a.cluster - b.cluster || (b.distance ?? 0) - (a.distance ?? 0),
@@ -139,29 +141,29 @@ export function cases(
     const cluster = decodeLabel(labels[example]);
     if (cluster === null) continue;
     const distance = distances && distances[example] !== UNKNOWN ? distances[example] : null;
-    const one = { example, cluster, distance };
-    if (cluster !== main) other.add(one);
+    const item = { example, cluster, distance };
+    if (cluster !== main) other.add(item);
     else {
-      near.add(one);
-      if (distance !== null) far.add(one);
+      near.add(item);
+      if (distance !== null) far.add(item);
     }
   }
-  const typical = new Set(near.found.map((one) => one.example));
+  const typical = new Set(near.items.map(({ example }) => example));
   return {
-    typical: near.found,
-    unusual: [...other.found, ...far.found.filter((one) => !typical.has(one.example))].slice(0, most),
+    typical: near.items,
+    unusual: [...other.items, ...far.items.filter(({ example }) => !typical.has(example))].slice(0, most),
   };
 }
 
-/** The first few in an order, without sorting all; equals stay as they come. */
-function first<T>(most: number, order: (a: T, b: T) => number) {
-  const found: T[] = [];
-  const add = (one: T) => {
-    if (found.length === most && order(one, found[most - 1]) >= 0) return;
-    let place = found.length;
-    while (place > 0 && order(one, found[place - 1]) < 0) place--;
-    found.splice(place, 0, one);
-    if (found.length > most) found.pop();
+/** Collects the first items of an order without sorting all; ties stay in the order they are added. */
+function collectFirst<T>(most: number, order: (a: T, b: T) => number) {
+  const items: T[] = [];
+  const add = (item: T) => {
+    if (items.length === most && order(item, items[most - 1]) >= 0) return;
+    let place = items.length;
+    while (place > 0 && order(item, items[place - 1]) < 0) place--;
+    items.splice(place, 0, item);
+    if (items.length > most) items.pop();
   };
-  return { found, add };
+  return { items, add };
 }

@@ -24,24 +24,24 @@ export function ordered(count: number, lengths: number[] | null): Uint32Array {
   return lengths ? order.sort((a, b) => lengths[a] - lengths[b] || a - b) : order;
 }
 
-/** Squares one by one; the shapes of further categories in one stroke of the pen for each. */
+/** Draws squares one by one, and the shapes of further categories as one path per category. */
 export function draw(
   canvas: HTMLCanvasElement,
   labels: Uint16Array,
   order: Uint32Array,
-  at: Layout,
+  grid: Layout,
   theme: Theme,
   scale: number,
 ) {
-  const { cell, columns, rows } = at;
-  if (cell < 4) return dots(canvas, labels, order, at, theme);
+  const { cell, columns, rows } = grid;
+  if (cell < 4) return dots(canvas, labels, order, grid, theme);
   canvas.width = Math.round(columns * cell * scale);
   canvas.height = Math.round(rows * cell * scale);
   const context = canvas.getContext("2d")!;
   context.scale(scale, scale);
   const shapes = [0, 1, 2, 3].map((mark) => cellShape(cell - 1, mark));
   const paths = new Map<number, Path2D>();
-  let full = -1; // the label whose color the pen has
+  let current = -1; // the label whose color is set
   for (let place = 0; place < order.length; place++) {
     const label = labels[order[place]];
     if (label === MISSING) continue;
@@ -52,7 +52,7 @@ export function draw(
       trace(paths.get(label)!, shapes[mark], x, y);
       continue;
     }
-    if (label !== full) context.fillStyle = categoryColor(decodeLabel((full = label))!, theme);
+    if (label !== current) context.fillStyle = categoryColor(decodeLabel((current = label))!, theme);
     context.fillRect(x, y, cell - 1, cell - 1);
   }
   for (const [label, path] of paths) {
@@ -61,7 +61,7 @@ export function draw(
   }
 }
 
-/** Cells that are too small for marks and gaps: one pixel each, enlarged by the page. */
+/** Cells that are too small for marks and gaps: one pixel each, scaled up by CSS. */
 function dots(
   canvas: HTMLCanvasElement,
   labels: Uint16Array,
@@ -86,7 +86,7 @@ function dots(
   canvas.getContext("2d")!.putImageData(picture, 0, 0);
 }
 
-/** The shape of further categories, at its place. */
+/** Adds a shape to a path, at x and y. */
 function trace(path: Path2D, rings: Ring[], x: number, y: number) {
   for (const ring of rings) {
     path.moveTo(x + ring[0][0], y + ring[0][1]);

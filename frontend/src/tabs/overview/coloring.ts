@@ -1,4 +1,4 @@
-// What the cells are colored by, and in which order they stand.
+// What the cells are colored by, and in which order they are shown.
 import type { AtlasCard } from "../../lib/api";
 import type { Scale } from "../../lib/palette";
 import type { Head } from "./heads";
@@ -36,36 +36,54 @@ const PROFILE: Record<string, { label: string; unit: string; value: (head: Head)
 /** Statistics that at least one head has. */
 const statistics = (atlas: AtlasCard, heads: Head[]): Option[] =>
   atlas.statistics
-    .map((one, at) => ({ value: STATISTIC + one.name, label: one.plain, group: "Statistics, mean of a head", at }))
+    .map((statistic, at) => ({
+      value: STATISTIC + statistic.name,
+      label: statistic.plain,
+      group: "Statistics, mean of a head",
+      at,
+    }))
     .filter(({ at }) => heads.some((head) => head.row.mean[at] !== null))
     .map(({ value, label, group }) => ({ value, label, group }));
 
 const profiles = (): Option[] =>
-  Object.entries(PROFILE).map(([value, one]) => ({ value, label: one.label, group: "Clusters of a head" }));
+  Object.entries(PROFILE).map(([value, { label }]) => ({ value, label, group: "Clusters of a head" }));
 
 export function colorOptions(atlas: AtlasCard, heads: Head[], clustered: boolean): Option[] {
   const group = "Clusters of a head";
-  const own: Option[] = [
+  const clusterOptions: Option[] = [
     { value: "mix", label: "mix of clusters", group },
     { value: "main", label: "main cluster", group },
     { value: "job", label: "one job or several", group },
     ...profiles(),
   ];
-  return [...(clustered ? own : []), ...statistics(atlas, heads), { value: "none", label: "nothing, maps alone" }];
+  return [
+    ...(clustered ? clusterOptions : []),
+    ...statistics(atlas, heads),
+    { value: "none", label: "nothing, maps only" },
+  ];
 }
 
 export function sortOptions(atlas: AtlasCard, heads: Head[], clustered: boolean): Option[] {
-  const own: Option[] = [{ value: "cluster", label: "main cluster", group: "Clusters of a head" }, ...profiles()];
-  return [{ value: "layer", label: "layer and head" }, ...(clustered ? own : []), ...statistics(atlas, heads)];
+  const clusterOptions: Option[] = [
+    { value: "cluster", label: "main cluster", group: "Clusters of a head" },
+    ...profiles(),
+  ];
+  return [
+    { value: "layer", label: "layer and head" },
+    ...(clustered ? clusterOptions : []),
+    ...statistics(atlas, heads),
+  ];
 }
 
-/** A value for each head, or null if there is nothing of that name. */
+/** A value for each head, or null if the name is unknown. */
 function valuesOf(by: string, atlas: AtlasCard, heads: Head[]): Pick<Amounts, "label" | "unit" | "values"> | null {
   if (Object.hasOwn(PROFILE, by)) {
     const { label, unit, value } = PROFILE[by];
     return { label, unit, values: heads.map(value) };
   }
-  const at = by.startsWith(STATISTIC) ? atlas.statistics.findIndex((one) => STATISTIC + one.name === by) : -1;
+  const at = by.startsWith(STATISTIC)
+    ? atlas.statistics.findIndex((statistic) => STATISTIC + statistic.name === by)
+    : -1;
   if (at < 0) return null;
   return {
     label: atlas.statistics[at].plain,
@@ -74,35 +92,35 @@ function valuesOf(by: string, atlas: AtlasCard, heads: Head[]): Pick<Amounts, "l
   };
 }
 
-/** What is below zero in some heads and above it in others is shown as a difference from zero. */
+/** How to color by a name; values of both signs get a diverging scale centered at zero. */
 export function coloringOf(by: string, atlas: AtlasCard, heads: Head[]): Coloring {
   if (by === "none" || by === "mix" || by === "main" || by === "job") return { kind: by };
-  const found = valuesOf(by, atlas, heads);
-  const known = found?.values.filter((value) => value !== null) as number[] | undefined;
-  if (!found || !known?.length) return { kind: "none" };
+  const amounts = valuesOf(by, atlas, heads);
+  const known = amounts?.values.filter((value) => value !== null) as number[] | undefined;
+  if (!amounts || !known?.length) return { kind: "none" };
   let [low, high] = [Infinity, -Infinity];
   for (const value of known) [low, high] = [Math.min(low, value), Math.max(high, value)];
-  if (low >= 0 || high <= 0) return { kind: "amount", ...found, low, high, scale: "amounts" };
+  if (low >= 0 || high <= 0) return { kind: "amount", ...amounts, low, high, scale: "amounts" };
   const widest = Math.max(-low, high);
-  return { kind: "amount", ...found, low: -widest, high: widest, scale: "differences" };
+  return { kind: "amount", ...amounts, low: -widest, high: widest, scale: "differences" };
 }
 
 /** Where a value lies on its scale, 0 to 1. */
 export const onScale = (amounts: Amounts, value: number) =>
   amounts.high > amounts.low ? (value - amounts.low) / (amounts.high - amounts.low) : 0.5;
 
-/** Places of the heads from the first to the last; null keeps layers and heads as they are. `clusters` the largest first. */
+/** Indices of the heads in the order shown; null keeps the order of layers and heads. `clusters`: the largest first. */
 export function orderOf(by: string, up: boolean, atlas: AtlasCard, heads: Head[], clusters: number[]): number[] | null {
-  const places = heads.map((_, at) => at);
-  const turn = up ? -1 : 1;
+  const indices = heads.map((_, at) => at);
+  const sign = up ? -1 : 1;
   if (by === "cluster" && heads.some((head) => head.mix)) {
     const rank = new Map(clusters.map((cluster, at) => [cluster, at]));
-    const own = (at: number) => rank.get(heads[at].mix?.main ?? NaN) ?? clusters.length;
+    const clusterRank = (at: number) => rank.get(heads[at].mix?.main ?? NaN) ?? clusters.length;
     const share = (at: number) => heads[at].mix?.mainShare ?? 0;
-    return places.sort((a, b) => turn * (own(a) - own(b)) || share(b) - share(a) || a - b);
+    return indices.sort((a, b) => sign * (clusterRank(a) - clusterRank(b)) || share(b) - share(a) || a - b);
   }
   const values = valuesOf(by, atlas, heads)?.values;
   if (!values) return null;
-  const unknown = (at: number) => Number(values[at] === null); // last, whichever way the others go
-  return places.sort((a, b) => unknown(a) - unknown(b) || turn * ((values[b] ?? 0) - (values[a] ?? 0)) || a - b);
+  const unknown = (at: number) => Number(values[at] === null); // last in both directions
+  return indices.sort((a, b) => unknown(a) - unknown(b) || sign * ((values[b] ?? 0) - (values[a] ?? 0)) || a - b);
 }

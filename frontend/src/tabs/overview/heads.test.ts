@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
 import type { AtlasCard } from "../../lib/api";
 import { coloringOf, orderOf } from "./coloring";
-import { between, joined, mixesFromLabels, mixesOf, shareOf, telling } from "./heads";
+import { between, joined, mixesFromLabels, mixesOf, mostUnusual, shareOf } from "./heads";
 
 const row = (layer: number, head: number, ...mean: (number | null)[]) => ({
   layer,
@@ -15,7 +15,7 @@ const rows = [row(0, 0, 0.1, -3, null), row(0, 1, 0.2, 5, null), row(1, 0, 0.9, 
 const atlas = { statistics: ["a", "b", "c"].map((name) => ({ name, plain: `plain ${name}`, unit: "u" })) } as AtlasCard;
 
 describe("mixes", () => {
-  it("counts labels head by head, noise and missing maps apart", () => {
+  it("counts labels per head, including noise but not missing maps", () => {
     // two examples of two layers and two heads; the last head does not exist
     const labels = Uint16Array.from([3, NOISE, 1, MISSING, 3, 1, 3, MISSING]);
     const mixes = mixesFromLabels(labels, 4, 0.75);
@@ -56,17 +56,17 @@ describe("mixes", () => {
 
 describe("statistics of heads", () => {
   const heads = joined(rows, null, 2);
-  it("tells what is farthest from the mean of all heads, in their standard deviations", () => {
-    const all = between(heads);
-    expect(all[2]).toBeNull(); // one head alone has it
-    const [first, second] = telling(heads[2], all, 3);
+  it("ranks statistics by their distance from the mean of all heads, in standard deviations", () => {
+    const betweenHeads = between(heads);
+    expect(betweenHeads[2]).toBeNull(); // only one head has it
+    const [first, second] = mostUnusual(heads[2], betweenHeads, 3);
     expect(first.statistic).toBe(0);
     expect(first.away).toBeCloseTo((0.9 - 0.4) / Math.sqrt((0.3 ** 2 + 0.2 ** 2 + 0.5 ** 2) / 2));
     expect(second.away).toBeCloseTo(0);
   });
-  it("says nothing of a statistic that all heads share", () => {
+  it("leaves out a statistic with the same value for all heads", () => {
     const same = joined([row(0, 0, 1), row(0, 1, 1)], null, 2);
-    expect(telling(same[0], between(same), 3)).toEqual([]);
+    expect(mostUnusual(same[0], between(same), 3)).toEqual([]);
   });
 });
 
@@ -81,7 +81,7 @@ describe("colors and order", () => {
     });
     expect(coloringOf("stat:a", atlas, heads)).toMatchObject({ low: 0.1, high: 0.9, scale: "amounts" });
   });
-  it("takes an unknown name for none", () => {
+  it("treats an unknown name as none", () => {
     for (const name of ["stat:zzz", "constructor", ""])
       expect(coloringOf(name, atlas, heads)).toEqual({ kind: "none" });
     expect(orderOf("zzz", false, atlas, heads, [])).toBeNull();

@@ -1,4 +1,4 @@
-// What is known of each head, put together: its statistics, and how its maps share in the clusters.
+// Everything known about each head: its statistics, and the shares of its maps in the clusters.
 import type { HeadRow, Profile, Profiles } from "../../lib/api";
 import { decodeLabel } from "../../lib/encoding";
 
@@ -7,7 +7,7 @@ export interface Part {
   share: number;
 }
 export interface Mix {
-  parts: Part[]; // the largest first; none that are empty
+  parts: Part[]; // the largest first, without empty ones
   main: number | null;
   mainShare: number | null;
   entropy: number | null; // nats
@@ -24,48 +24,48 @@ export interface Head {
 }
 
 export const shareOf = (mix: Mix | null, cluster: number) =>
-  mix?.parts.find((one) => one.cluster === cluster)?.share ?? 0;
+  mix?.parts.find((part) => part.cluster === cluster)?.share ?? 0;
 
 const byShare = (a: Part, b: Part) => b.share - a.share || a.cluster - b.cluster;
 
 /** The mixes of all heads by slot, from the table of profiles. */
 export function mixesOf(profiles: Profiles, across: number): Map<number, Mix> {
-  const mix = (one: Profile): Mix => ({
-    parts: one.shares
+  const mix = (profile: Profile): Mix => ({
+    parts: profile.shares
       .map((share, at) => ({ cluster: profiles.clusters[at], share }))
       .filter((part) => part.share > 0)
       .sort(byShare),
-    main: one.main_cluster,
-    mainShare: one.main_share,
-    entropy: one.entropy,
-    oneJob: one.one_job,
-    related: one.related,
+    main: profile.main_cluster,
+    mainShare: profile.main_share,
+    entropy: profile.entropy,
+    oneJob: profile.one_job,
+    related: profile.related,
   });
-  return new Map(profiles.heads.map((one) => [one.layer * across + one.head, mix(one)]));
+  return new Map(profiles.heads.map((profile) => [profile.layer * across + profile.head, mix(profile)]));
 }
 
 /**
  * The same, counted from the labels of all maps: a clustering that is not correlated has no table of profiles.
- * `threshold` is the share of a head's maps in one cluster from which on it has one job.
+ * `threshold` is the smallest share of a head's maps in one cluster at which it has one job.
  */
 export function mixesFromLabels(labels: Uint16Array, slots: number, threshold: number): Map<number, Mix> {
   const counts = Array.from({ length: slots }, () => new Map<number, number>());
   for (let i = 0; i < labels.length; i++) {
     const cluster = decodeLabel(labels[i]);
     if (cluster === null) continue;
-    const own = counts[i % slots];
-    own.set(cluster, (own.get(cluster) ?? 0) + 1);
+    const headCounts = counts[i % slots];
+    headCounts.set(cluster, (headCounts.get(cluster) ?? 0) + 1);
   }
-  const found = new Map<number, Mix>();
-  counts.forEach((own, slot) => {
-    const total = [...own.values()].reduce((sum, one) => sum + one, 0);
+  const mixes = new Map<number, Mix>();
+  counts.forEach((headCounts, slot) => {
+    const total = [...headCounts.values()].reduce((sum, count) => sum + count, 0);
     if (!total) return;
-    const parts = [...own].map(([cluster, count]) => ({ cluster, share: count / total })).sort(byShare);
+    const parts = [...headCounts].map(([cluster, count]) => ({ cluster, share: count / total })).sort(byShare);
     const entropy = parts.reduce((sum, { share }) => sum - share * Math.log(share), 0);
     const oneJob = parts[0].cluster >= 0 && parts[0].share >= threshold;
-    found.set(slot, { parts, main: parts[0].cluster, mainShare: parts[0].share, entropy, oneJob, related: [] });
+    mixes.set(slot, { parts, main: parts[0].cluster, mainShare: parts[0].share, entropy, oneJob, related: [] });
   });
-  return found;
+  return mixes;
 }
 
 export const joined = (rows: HeadRow[], mixes: Map<number, Mix> | null, across: number): Head[] =>
@@ -74,7 +74,7 @@ export const joined = (rows: HeadRow[], mixes: Map<number, Mix> | null, across: 
     return { layer: row.layer, head: row.head, kind: row.kind, slot, row, mix: mixes?.get(slot) ?? null };
   });
 
-export interface Telling {
+export interface UnusualStatistic {
   statistic: number;
   mean: number;
   deviation: number | null;
@@ -85,7 +85,7 @@ export interface Telling {
 export function between(heads: Head[]): ({ mean: number; deviation: number } | null)[] {
   return (heads[0]?.row.mean ?? []).map((_, at) => {
     const values = heads
-      .map((one) => one.row.mean[at])
+      .map((head) => head.row.mean[at])
       .filter((value) => value !== null && Number.isFinite(value)) as number[];
     if (values.length < 2) return null;
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -95,17 +95,17 @@ export function between(heads: Head[]): ({ mean: number; deviation: number } | n
 }
 
 /** The statistics in which a head differs most from the mean of all heads. */
-export function telling(head: Head, all: ReturnType<typeof between>, most: number): Telling[] {
-  const found: Telling[] = [];
+export function mostUnusual(head: Head, betweenHeads: ReturnType<typeof between>, most: number): UnusualStatistic[] {
+  const ranked: UnusualStatistic[] = [];
   head.row.mean.forEach((mean, statistic) => {
-    const whole = all[statistic];
-    if (mean === null || !whole || whole.deviation < 1e-9) return;
-    found.push({
+    const overall = betweenHeads[statistic];
+    if (mean === null || !overall || overall.deviation < 1e-9) return;
+    ranked.push({
       statistic,
       mean,
       deviation: head.row.deviation[statistic],
-      away: (mean - whole.mean) / whole.deviation,
+      away: (mean - overall.mean) / overall.deviation,
     });
   });
-  return found.sort((a, b) => Math.abs(b.away) - Math.abs(a.away)).slice(0, most);
+  return ranked.sort((a, b) => Math.abs(b.away) - Math.abs(a.away)).slice(0, most);
 }

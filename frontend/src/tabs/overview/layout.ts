@@ -1,8 +1,8 @@
-// Where each cell stands: as large as the space allows. All numbers are device pixels, so that maps are crisp.
+// The position of each cell, as large as the space allows. All numbers are device pixels, so that maps are sharp.
 export interface Space {
   width: number; // pixels of the page
   height: number; // Infinity: scrolls
-  ratio: number; // device pixels for each of them
+  ratio: number; // device pixels per pixel of the page
   resolution: number; // of the maps
 }
 export interface Block {
@@ -35,37 +35,37 @@ const SMALLEST_NAMED = 44; // a name has room above it
 const COMFORT = 40; // smaller maps are avoided by setting layers side by side, or by scrolling
 const FEWEST = 24; // side by side, but not smaller than this
 const MOST_BLOCKS = 6;
-const WORTH = 1.15; // how much larger cells must become by one more block
-const EDGE = 3; // around all, for the frame of the selected
+const WORTH = 1.15; // how much larger one more block must make the cells
+const EDGE = 3; // around the grid, for the frame of the selected head
 
 export const stripOf = (map: number) => (map >= 160 ? 18 : map >= 52 ? 13 : map >= 32 ? 6 : 4);
 const gapOf = (map: number, exact: boolean) => (map >= 52 ? (exact ? 4 : 7) : map >= 32 ? 5 : 3);
 
-interface Measure {
+interface CellSize {
   map: number;
   gap: number;
 }
 
-/** The largest map for which all fits; one that shows each value as a whole number of pixels, if it is nearly as large. */
-function largest({ ratio, resolution }: Space, fits: (one: Measure) => boolean): Measure | null {
-  let best: Measure | null = null;
+/** The largest map for which all cells fit, or a slightly smaller one that shows each value as whole pixels. */
+function largest({ ratio, resolution }: Space, fits: (size: CellSize) => boolean): CellSize | null {
+  let best: CellSize | null = null;
   for (let map = LARGEST; map >= 1; map--) {
-    const one = { map, gap: gapOf(map, false) };
-    if (fits(one)) {
-      best = one;
+    const size = { map, gap: gapOf(map, false) };
+    if (fits(size)) {
+      best = size;
       break;
     }
   }
   for (let times = Math.floor((LARGEST * ratio) / resolution); best && times >= 1; times--) {
     const map = (times * resolution) / ratio;
     if (map < 0.9 * best.map) break;
-    const one = { map, gap: gapOf(map, true) };
-    if (fits(one)) return one;
+    const size = { map, gap: gapOf(map, true) };
+    if (fits(size)) return size;
   }
   return best;
 }
 
-const tall = ({ map, gap }: Measure, label: number) => label + map + 2 + stripOf(map) + gap;
+const cellHeight = ({ map, gap }: CellSize, label: number) => label + map + 2 + stripOf(map) + gap;
 
 /** Layers down, heads across; layers side by side in blocks where that makes cells larger. */
 export function gridLayout(
@@ -76,24 +76,26 @@ export function gridLayout(
   space: Space,
 ): Layout {
   const gutter = GUTTER + (kinds ? KINDS : 0);
-  const wide = (one: Measure, blocks: number) =>
-    blocks * (gutter + across * (one.map + one.gap)) + (blocks - 1) * BETWEEN + 2 * EDGE;
-  const inside = (blocks: number) =>
+  const gridWidth = (size: CellSize, blocks: number) =>
+    blocks * (gutter + across * (size.map + size.gap)) + (blocks - 1) * BETWEEN + 2 * EDGE;
+  const largestFor = (blocks: number) =>
     largest(
       space,
-      (one) => wide(one, blocks) <= space.width && Math.ceil(layers / blocks) * tall(one, 0) + 2 * EDGE <= space.height,
+      (size) =>
+        gridWidth(size, blocks) <= space.width &&
+        Math.ceil(layers / blocks) * cellHeight(size, 0) + 2 * EDGE <= space.height,
     );
   let blocks = 1;
-  let best = inside(1);
+  let best = largestFor(1);
   if (Number.isFinite(space.height) && (best?.map ?? 0) < COMFORT) {
     for (let more = 2; more <= Math.min(MOST_BLOCKS, layers); more++) {
-      const one = inside(more);
-      if (one && one.map > WORTH * (best?.map ?? 0)) [best, blocks] = [one, more];
+      const candidate = largestFor(more);
+      if (candidate && candidate.map > WORTH * (best?.map ?? 0)) [best, blocks] = [candidate, more];
     }
     if ((best?.map ?? 0) < FEWEST) {
       blocks = 1; // it has to scroll
       const room = space.width - SCROLLBAR;
-      best = largest(space, (one) => one.map <= COMFORT && wide(one, 1) <= room);
+      best = largest(space, (size) => size.map <= COMFORT && gridWidth(size, 1) <= room);
     }
   }
   if (!best || best.map < SMALLEST) best = { map: SMALLEST, gap: gapOf(SMALLEST, false) };
@@ -102,7 +104,7 @@ export function gridLayout(
 
 function placed(
   places: { layer: number; head: number }[],
-  one: Measure,
+  size: CellSize,
   gutter: number,
   blocks: number,
   layers: number,
@@ -110,7 +112,7 @@ function placed(
   ratio: number,
 ): Layout {
   const px = (value: number) => Math.round(value * ratio);
-  const [map, gap, strip, edge] = [px(one.map), px(one.gap), px(stripOf(one.map)), px(EDGE)];
+  const [map, gap, strip, edge] = [px(size.map), px(size.gap), px(stripOf(size.map)), px(EDGE)];
   const [stepX, stepY] = [map + gap, map + px(2) + strip + gap];
   const rows = Math.ceil(layers / blocks);
   const blockWidth = px(gutter) + across * stepX + px(BETWEEN);
@@ -138,10 +140,11 @@ function placed(
 
 /** One after the other, row by row, each with its name above it. */
 export function rankedLayout(order: number[], space: Space): Layout {
-  const columnsOf = (one: Measure, width: number) => Math.max(1, Math.floor((width - 2 * EDGE) / (one.map + one.gap)));
-  const fits = (one: Measure) =>
-    Math.ceil(order.length / columnsOf(one, space.width)) * tall(one, LABEL) + 2 * EDGE <= space.height &&
-    one.map + one.gap + 2 * EDGE <= space.width;
+  const columnsOf = (size: CellSize, width: number) =>
+    Math.max(1, Math.floor((width - 2 * EDGE) / (size.map + size.gap)));
+  const fits = (size: CellSize) =>
+    Math.ceil(order.length / columnsOf(size, space.width)) * cellHeight(size, LABEL) + 2 * EDGE <= space.height &&
+    size.map + size.gap + 2 * EDGE <= space.width;
   let best = Number.isFinite(space.height) ? largest(space, fits) : null;
   let width = space.width;
   if (!best || best.map < SMALLEST_NAMED) {
@@ -174,7 +177,7 @@ export function rankedLayout(order: number[], space: Space): Layout {
   };
 }
 
-/** The head at a point of the page, or -1; the gap after a cell belongs to it, so that hints do not flicker. */
+/** The head at a point of the page, or -1; the gap after a cell belongs to it, so that tooltips do not flicker. */
 export function headAt(layout: Layout, pageX: number, pageY: number): number {
   const [px, py] = [pageX * layout.ratio, pageY * layout.ratio];
   const { x, y, map, gap, label, strip, ratio } = layout;
@@ -195,8 +198,8 @@ export function neighbor(layout: Layout, from: number, step: Step): number {
     const [dx, dy] = [x[at] - x[from], y[at] - y[from]];
     const [along, aside] = { left: [-dx, dy], right: [dx, dy], up: [-dy, dx], down: [dy, dx] }[step];
     if (along <= 0) continue;
-    const away = along + 8 * Math.abs(aside); // straight on first, else the nearest
-    if (away < least) [best, least] = [at, away];
+    const cost = along + 8 * Math.abs(aside); // straight ahead first, else the nearest
+    if (cost < least) [best, least] = [at, cost];
   }
   return best;
 }

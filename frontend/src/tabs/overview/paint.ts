@@ -21,7 +21,7 @@ type Pen = CanvasRenderingContext2D;
 const FAINT = 0.22;
 const SHEET = 64; // maps in a row of the sheet
 
-/** All maps at the size they are shown, side by side; painted again and again from there. */
+/** All maps side by side at the size they are shown; each repaint copies them from there. */
 export function sheetOf(
   maps: Uint16Array,
   heads: Head[],
@@ -36,9 +36,9 @@ export function sheetOf(
   const sample = resampler(resolution, size);
   const area = resolution * resolution;
   heads.forEach(({ slot }, at) => {
-    const own = maps.subarray(slot * area, (slot + 1) * area);
-    if (own.length < area) return;
-    const pixels = mapPixels(sample(own), size, size, theme, largest(own) || 1);
+    const values = maps.subarray(slot * area, (slot + 1) * area);
+    if (values.length < area) return;
+    const pixels = mapPixels(sample(values), size, size, theme, largest(values) || 1);
     pen.putImageData(pixels, (at % SHEET) * size, Math.floor(at / SHEET) * size);
   });
   return sheet;
@@ -74,8 +74,8 @@ class Pieces {
 
   private pattern(color: string, mark: number, size: number): CanvasPattern {
     const key = `${color} ${mark} ${size}`;
-    let made = this.patterns.get(key);
-    if (!made) {
+    let pattern = this.patterns.get(key);
+    if (!pattern) {
       const tile = document.createElement("canvas");
       tile.width = tile.height = size;
       const pen = tile.getContext("2d")!;
@@ -86,14 +86,14 @@ class Pieces {
         pen.lineWidth = size / 4;
         pen.stroke(new Path2D(`M0 0 L${size} ${size} M${size} 0 L0 ${size}`));
       }
-      made = this.pen.createPattern(tile, "repeat")!;
-      this.patterns.set(key, made);
+      pattern = this.pen.createPattern(tile, "repeat")!;
+      this.patterns.set(key, pattern);
     }
-    return made;
+    return pattern;
   }
 }
 
-/** The mix as a stacked bar; of a selected cluster only its own share is colored. */
+/** The mix as a stacked bar; if a cluster is given, only its share is colored. */
 function mixBar(
   pieces: Pieces,
   pen: Pen,
@@ -107,10 +107,10 @@ function mixBar(
   space: number,
 ) {
   if (cluster !== null) {
-    const own = Math.round(width * shareOf(mix, cluster));
+    const filled = Math.round(width * shareOf(mix, cluster));
     pen.fillStyle = look.track;
     pen.fillRect(x, y, width, height);
-    if (own > 0) pieces.draw(cluster, x, y, own, height);
+    if (filled > 0) pieces.draw(cluster, x, y, filled, height);
     return;
   }
   let before = 0;
@@ -137,7 +137,7 @@ function amountCard(pen: Pen, amounts: Amounts, at: number, look: Look, layout: 
   pen.fillText(amount(value), x + map / 2, y + map + (Math.round(2 * ratio) + strip) / 2 + 0.5 * ratio);
 }
 
-/** How far a colored frame reaches around a map: into the gap, not over it. */
+/** The width of a colored frame around a map; it stays within the gap. */
 const frameOf = ({ gap, ratio }: Layout) => Math.max(1, Math.min(Math.round(2 * ratio), Math.floor((gap - 1) / 2)));
 
 function jobBar(pen: Pen, mix: Mix, look: Look, layout: Layout, x: number, y: number, height: number) {
@@ -154,7 +154,7 @@ export interface Picture {
   layout: Layout;
   sheet: HTMLCanvasElement;
   coloring: Coloring;
-  cluster: number | null; // heads that have it stand out
+  cluster: number | null; // heads that have it are highlighted
   look: Look;
 }
 
@@ -177,12 +177,12 @@ export function paint(canvas: HTMLCanvasElement, { heads, layout, sheet, colorin
       pen.fillRect(left - frame, top - frame, map + 2 * frame, map + 2 * frame);
     }
     pen.drawImage(sheet, (at % SHEET) * map, Math.floor(at / SHEET) * map, map, map, left, top, map, map);
-    const under = top + map + below + (coloring.kind === "main" ? Math.round(ratio) : 0);
+    const barTop = top + map + below + (coloring.kind === "main" ? Math.round(ratio) : 0);
     if (mix && coloring.kind === "mix")
-      mixBar(pieces, pen, look, mix, cluster, left, under, map, bar, Math.round(ratio));
+      mixBar(pieces, pen, look, mix, cluster, left, barTop, map, bar, Math.round(ratio));
     if (mix && coloring.kind === "main" && mix.main !== null)
-      mixBar(pieces, pen, look, mix, mix.main, left, under, map, bar, 0);
-    if (mix && coloring.kind === "job") jobBar(pen, mix, look, layout, left, under, bar);
+      mixBar(pieces, pen, look, mix, mix.main, left, barTop, map, bar, 0);
+    if (mix && coloring.kind === "job") jobBar(pen, mix, look, layout, left, barTop, bar);
     if (label) {
       pen.fillStyle = look.muted;
       pen.textAlign = "left";

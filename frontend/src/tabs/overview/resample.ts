@@ -2,7 +2,7 @@
 interface Weights {
   first: Int32Array;
   count: Int32Array;
-  weight: Float32Array; // `most` for each
+  weight: Float32Array; // `most` per pixel
   most: number;
 }
 

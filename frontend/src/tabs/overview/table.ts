@@ -1,4 +1,4 @@
-// All heads as a table to take away.
+// All heads as a table for export.
 import type { AtlasCard, ClusterRow } from "../../lib/api";
 import type { Table } from "../../lib/export";
 import { shareOf, type Head } from "./heads";
@@ -6,7 +6,7 @@ import { shareOf, type Head } from "./heads";
 export function headTable(atlas: AtlasCard, heads: Head[], clusters: ClusterRow[]): Table {
   const names = new Map(clusters.map((row) => [row.cluster, row.name]));
   const mixed = heads.some((head) => head.mix);
-  const own = mixed
+  const clusterColumns = mixed
     ? ["main_cluster", "name", "main_share", "entropy", "one_job", ...clusters.map((row) => `share:${row.cluster}`)]
     : [];
   return {
@@ -14,8 +14,8 @@ export function headTable(atlas: AtlasCard, heads: Head[], clusters: ClusterRow[
       "layer",
       "head",
       "kind",
-      ...own,
-      ...atlas.statistics.flatMap((one) => [`mean:${one.name}`, `deviation:${one.name}`]),
+      ...clusterColumns,
+      ...atlas.statistics.flatMap(({ name }) => [`mean:${name}`, `deviation:${name}`]),
     ],
     rows: heads.map((head) => [
       head.layer,
