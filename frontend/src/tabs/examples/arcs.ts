@@ -18,7 +18,7 @@ export function strongest(values: Float32Array, columns: number, least: number, 
 }
 
 /** The default threshold: keeps about two arcs per query; rounded to 0.01, the step of the slider. */
-export function usualLeast(values: Float32Array, rows: number): number {
+export function defaultThreshold(values: Float32Array, rows: number): number {
   const sorted = Float32Array.from(values).sort();
   const at = sorted[Math.max(0, sorted.length - 2 * rows)] ?? 0;
   return Math.min(0.5, Math.max(0.01, Math.round(100 * at) / 100));

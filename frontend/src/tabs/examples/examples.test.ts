@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
 import type { Examples, Token } from "../../lib/api";
 import { exampleSentence, listSentence, tooFewExamples, trySentence } from "../../lib/wording";
-import { received, strongest, usualLeast } from "./arcs";
+import { received, strongest, defaultThreshold } from "./arcs";
 import { clamp, fit, halve, Pyramid, zoom } from "./pyramid";
 import { categories, choose, order } from "./rows";
 import { direction, short, shown, spaces } from "./tokens";
@@ -143,7 +143,7 @@ describe("arcs and pyramid", () => {
       [0, 0],
     ]);
     expect(strongest(values, 2, 0, 1)).toHaveLength(1);
-    expect(usualLeast(values, 1)).toBeCloseTo(0.5);
+    expect(defaultThreshold(values, 1)).toBeCloseTo(0.5);
     expect(received(values, 2, 2)[0]).toBeCloseTo(0.65);
   });
   it("halves by the maximum, also odd sizes", () => {

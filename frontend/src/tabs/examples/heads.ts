@@ -40,11 +40,11 @@ export const headsOf = (layers: LayerCard[], kind: Kind): HeadRef[] =>
   );
 
 /** The chosen heads: those in the URL, unless another head was selected since; else the selected or the default head. */
-export function chosenHeads(named: HeadRef[] | null, selected: HeadRef | null, usual: HeadRef | null): HeadRef[] {
+export function chosenHeads(named: HeadRef[] | null, selected: HeadRef | null, fallback: HeadRef | null): HeadRef[] {
   if (named && (!selected || named.length === 0 || named.some((place) => headKey(place) === headKey(selected))))
     return named;
   if (selected) return [selected];
-  return [usual ?? { layer: 0, head: 0 }];
+  return [fallback ?? { layer: 0, head: 0 }];
 }
 
 /** Tokens of an image: its special ones, then the patches row by row. */

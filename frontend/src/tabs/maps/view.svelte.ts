@@ -93,7 +93,7 @@ export class MapsView {
           .then(async (payload) => ({ payload, labels: await buffer(paths.column({ column: payload.labels })) })),
   );
   readonly #examples = resource(() => get.examples());
-  readonly #found = resource(() => {
+  readonly #matches = resource(() => {
     const q = (route.params.q ?? "").trim();
     if (!q) return null;
     // images have no texts: their ids are searched
@@ -104,7 +104,7 @@ export class MapsView {
 
   get error() {
     return (
-      this.#places.error ?? this.#column.error ?? this.#clusters.error ?? this.#examples.error ?? this.#found.error
+      this.#places.error ?? this.#column.error ?? this.#clusters.error ?? this.#examples.error ?? this.#matches.error
     );
   }
   get examples() {
@@ -215,8 +215,9 @@ export class MapsView {
     return warpPolygon(lasso.polygon, axes === "quantile" ? toQuantile : toLinear);
   });
   readonly only = $derived.by(() => (this.coded?.categories ? readNumbers(route.params.only) : []));
-  readonly found = $derived.by(() => (route.params.q?.trim() ? (this.#found.value ?? []) : null));
-  readonly searching = $derived.by(() => this.#found.loading);
+  /** Examples that match the search; null without a search. */
+  readonly matchingExamples = $derived.by(() => (route.params.q?.trim() ? (this.#matches.value ?? []) : null));
+  readonly searching = $derived.by(() => this.#matches.loading);
   readonly #inside = $derived.by(() => {
     const { lasso, positions } = this; // tested on the axes it was drawn on, whatever axes are shown
     if (!lasso || !positions.length) return null;
@@ -225,9 +226,9 @@ export class MapsView {
     );
   });
   readonly pick = $derived.by((): Uint32Array | null => {
-    const { found, only, coded, shape, exists, keys } = this;
+    const { matchingExamples, only, coded, shape, exists, keys } = this;
     const inside = this.#inside;
-    if (!exists.length || (!inside && !found && !only.length)) return null;
+    if (!exists.length || (!inside && !matchingExamples && !only.length)) return null;
     const flagged = (size: number, numbers: Iterable<number>) => {
       const flags = new Uint8Array(size);
       for (const n of numbers) flags[n] = 1;
@@ -237,7 +238,7 @@ export class MapsView {
       coded?.categories?.filter((category) => only.includes(category.number)).map((category) => category.key) ?? [];
     return picked(shape, exists, {
       inside,
-      examples: found && flagged(shape.examples, found),
+      examples: matchingExamples && flagged(shape.examples, matchingExamples),
       keys: only.length ? keys : null,
       chosen: only.length && coded ? flagged(coded.size, chosen) : null,
     });

@@ -14,7 +14,7 @@ export interface Maximum {
   keys: Unit[];
   queries: Unit[];
   values: Uint16Array; // encoded attention (head, key)
-  whose: Uint16Array; // the query each value comes from
+  argmax: Uint16Array; // the query each value comes from
   top: number; // of the encoded values
 }
 
@@ -29,7 +29,7 @@ export function maximumOf(
   const size = heads * keys.length;
   if (!size || response.length !== 2 * size) return null;
   const values = response.subarray(0, size);
-  return { layer, heads, keys, queries, values, whose: response.subarray(size), top: largest(values) };
+  return { layer, heads, keys, queries, values, argmax: response.subarray(size), top: largest(values) };
 }
 
 export interface Band {

@@ -9,7 +9,7 @@ import { written } from "./names";
 vi.mock("../../lib/selection.svelte", () => ({ headKey: () => "", parseHead: () => null })); // needs a URL
 const { seenOf, unitsOf, variantOf } = await import("./tokens");
 
-describe("words beside points", () => {
+describe("word labels", () => {
   const size = { width: 300, height: 300 };
   const name = (i: number) => ({ i, text: `w${i}`, width: 40 });
   const boxes = (words: ReturnType<typeof written>) =>
@@ -118,7 +118,7 @@ describe("maximum attention", () => {
     const response = Uint16Array.from([1, 2, 3, 4, 5, 60, 0, 1, 2, 0, 1, 2]);
     const maximum = maximumOf(response, 4, 2, units, units)!;
     expect([...maximum.values]).toEqual([1, 2, 3, 4, 5, 60]);
-    expect([...maximum.whose]).toEqual([0, 1, 2, 0, 1, 2]);
+    expect([...maximum.argmax]).toEqual([0, 1, 2, 0, 1, 2]);
     expect(maximum.top).toBe(60);
     expect([...cut(maximum, { from: 1, to: 3 })]).toEqual([2, 3, 5, 60]);
     expect(maximumOf(response, 4, 3, units, units)).toBeNull();

@@ -33,13 +33,13 @@ export function ordered(heads: HeadLayout[], sort: Sort): number[] {
 }
 
 /** The value that a head is sorted by, as text. */
-export function saysValue(layout: HeadLayout, sort: Sort): string {
+export function valueText(layout: HeadLayout, sort: Sort): string {
   if (sort === "activity") return amount(layout.activity);
   return sort === "chain" ? plural(layout.chain, "step") : `KL ${amount(best(layout))}`;
 }
 
 /** The offset of each layout's points in a buffer, and the end of the last. */
-export function starts(layers: number[], counts: (layer: number) => number): Uint32Array {
+export function pointOffsets(layers: number[], counts: (layer: number) => number): Uint32Array {
   const offsets = new Uint32Array(layers.length + 1);
   layers.forEach((layer, i) => (offsets[i + 1] = offsets[i] + counts(layer)));
   return offsets;
@@ -59,13 +59,13 @@ export function focusOfPoint(point: number, queries: number, same: boolean): Foc
 }
 
 /** The head shown by default: the one with the longest chains. */
-export const telling = (tsne: Tsne): HeadRef | null => {
+export const defaultHead = (tsne: Tsne): HeadRef | null => {
   const first = tsne.heads[ordered(tsne.heads, "chain")[0]];
   return first ? { layer: first.layer, head: first.head } : null;
 };
 
 /** The progress of the layouts, as text. */
-export function saysProgress({ done, total }: Progress, heads: number): string {
+export function progressText({ done, total }: Progress, heads: number): string {
   if (!total) return "The model is being loaded, or is busy with another text.";
   return done < heads
     ? `Heads laid out: ${done} of ${heads}`
@@ -77,7 +77,7 @@ const ENDING: Record<string, string> = { one: "st", two: "nd", few: "rd", other:
 const ordinal = (value: number) => `${value}${ENDING[ORDINAL.select(value)]}`;
 
 /** One sentence about how the head reads the text. */
-export function says(tsne: Tsne, place: HeadRef, points: number, what: string): string {
+export function headSentence(tsne: Tsne, place: HeadRef, points: number, what: string): string {
   const at = tsne.heads.findIndex((layout) => layout.layer === place.layer && layout.head === place.head);
   const layout = tsne.heads[at];
   if (!layout) return "";
@@ -92,7 +92,7 @@ export function says(tsne: Tsne, place: HeadRef, points: number, what: string): 
 }
 
 /** The default threshold for drawing a line: about one line per token, and never negligible attention. */
-export function usualLine(values: Float32Array, rows: number, same: boolean): number {
+export function defaultThreshold(values: Float32Array, rows: number, same: boolean): number {
   const others = same ? values.filter((_, i) => Math.floor(i / rows) !== i % rows) : values;
   const sorted = Float32Array.from(others).sort();
   const at = sorted[Math.max(0, sorted.length - rows)] ?? 0;

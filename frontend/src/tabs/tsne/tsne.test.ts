@@ -10,11 +10,11 @@ import {
   importance,
   ordered,
   pointsOfFocus,
-  says,
-  saysProgress,
-  starts,
-  telling,
-  usualLine,
+  headSentence,
+  progressText,
+  pointOffsets,
+  defaultHead,
+  defaultThreshold,
 } from "./rank";
 
 describe("quantile axes", () => {
@@ -120,22 +120,22 @@ describe("heads", () => {
     expect(ordered(heads, "activity")).toEqual([1, 2, 0]);
     expect(ordered(heads, "chain")).toEqual([1, 0, 2]);
     expect(best(heads[1])).toBeNull();
-    expect(telling(tsne)).toEqual({ layer: 0, head: 1 });
+    expect(defaultHead(tsne)).toEqual({ layer: 0, head: 1 });
   });
   it("are described in a sentence", () => {
-    expect(says(tsne, { layer: 0, head: 0 }, 9, "text")).toBe(
+    expect(headSentence(tsne, { layer: 0, head: 0 }, 9, "text")).toBe(
       "L0·H0, 3rd most active of 3 heads, reads these 9 tokens in chains of up to 3 steps: KL 1.50 to 2.00 in 2 restarts.",
     );
-    expect(says(tsne, { layer: 0, head: 1 }, 9, "text")).toContain("cannot be laid out");
-    expect(says(tsne, { layer: 7, head: 1 }, 9, "text")).toBe("");
+    expect(headSentence(tsne, { layer: 0, head: 1 }, 9, "text")).toContain("cannot be laid out");
+    expect(headSentence(tsne, { layer: 7, head: 1 }, 9, "text")).toBe("");
   });
   it("report their progress", () => {
-    expect(saysProgress({ done: 34, total: 78 }, 72)).toBe("Heads laid out: 34 of 72");
-    expect(saysProgress({ done: 74, total: 78 }, 72)).toBe("Heads laid out: 72 of 72; layers of hidden states: 2 of 6");
-    expect(saysProgress({ done: 0, total: 0 }, 72)).toContain("loaded");
+    expect(progressText({ done: 34, total: 78 }, 72)).toBe("Heads laid out: 34 of 72");
+    expect(progressText({ done: 74, total: 78 }, 72)).toBe("Heads laid out: 72 of 72; layers of hidden states: 2 of 6");
+    expect(progressText({ done: 0, total: 0 }, 72)).toContain("loaded");
   });
   it("are stored one after the other in a buffer", () => {
-    expect([...starts([0, 0, 1], (layer) => (layer ? 5 : 3))]).toEqual([0, 3, 6, 11]);
+    expect([...pointOffsets([0, 0, 1], (layer) => (layer ? 5 : 3))]).toEqual([0, 3, 6, 11]);
   });
 });
 
@@ -149,16 +149,16 @@ describe("what is pointed at", () => {
   });
   it("has about one line per token, never of negligible attention", () => {
     const sharp = Float32Array.from({ length: 100 }, (_, i) => (i % 10 === Math.floor(i / 10) - 1 ? 0.9 : 0.01));
-    expect(usualLine(sharp, 10, true)).toBeCloseTo(0.02);
+    expect(defaultThreshold(sharp, 10, true)).toBeCloseTo(0.02);
     expect(
-      usualLine(
+      defaultThreshold(
         Float32Array.from({ length: 100 }, () => 0.1),
         10,
         true,
       ),
     ).toBeCloseTo(0.1);
     expect(
-      usualLine(
+      defaultThreshold(
         Float32Array.from({ length: 9 }, (_, i) => (i % 4 ? 0.8 : 1)),
         3,
         true,
