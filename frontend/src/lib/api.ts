@@ -139,7 +139,7 @@ export async function tryText(body: CustomText, signal: AbortSignal): Promise<Ex
   return (await response.json()) as Example;
 }
 
-/** What addresses of an example or of custom text have in them. */
+/** The parameters of API paths of an example or of custom text. */
 export const textOf = ({ example, key }: Example): Text => (key === null ? { example } : { key });
 
 /** One pooled map. An exported page has them in one file per example. */

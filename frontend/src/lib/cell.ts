@@ -2,7 +2,7 @@
 // categories, with the next shape.
 export type Ring = [number, number][];
 
-const MIN_SIDE = 4; // pixels; shapes cannot be told apart in smaller squares
+const MIN_SIDE = 4; // pixels; shapes cannot be distinguished in smaller squares
 
 /** Outlines within a square of `side` pixels, to be filled by the even-odd rule: a ring inside another is a hole. */
 export function cellShape(side: number, mark: number): Ring[] {

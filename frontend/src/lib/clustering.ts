@@ -1,4 +1,4 @@
-// The current clustering: the one in the address, else the latest that has been correlated, else the latest.
+// The current clustering: the one in the URL, else the latest that has been correlated, else the latest.
 import type { AtlasCard, ClusterRow } from "./api";
 import { route } from "./route.svelte";
 

@@ -20,7 +20,7 @@ export const decodeCode = (code: number): number | null => (code === UNKNOWN ? n
 /** The code of a category. */
 export const encodeCode = (category: number | null | undefined) => category ?? UNKNOWN;
 
-/** The value at a coordinate, also between and beyond the encoded ones: UNPLACED has to be left out before. */
+/** The value at a coordinate, also between and beyond the encoded ones; UNPLACED must be excluded first. */
 export const decodePosition = (coordinate: number, center: number, step: number) =>
   center + (coordinate - TOP / 2) * step;
 

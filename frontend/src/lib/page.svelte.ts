@@ -1,4 +1,4 @@
-// What the current tab tells the frame: the sentence above it.
+// What the current tab passes to the frame: the sentence above it.
 class Page {
   sentence = $state("");
 }

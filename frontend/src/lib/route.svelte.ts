@@ -1,4 +1,4 @@
-// The address holds the state of the page: #/tab/item?name=value. The selection is shared by all tabs.
+// The URL holds the state of the page: #/tab/item?name=value. The selection is shared by all tabs.
 import { TABS, type TabId } from "../tabs";
 
 type Params = Record<string, string>;
@@ -42,7 +42,7 @@ class Route {
     lastParams.set(tab, params);
   }
 
-  /** The address of a target. What is not given stays as it is; another tab opens as it was last shown. */
+  /** The URL of a target. Values that are not given are kept; another tab opens as it was last shown. */
   link({ tab = this.tab, item, params = {} }: Target): string {
     const shared = Object.fromEntries(
       SHARED.filter((name) => name in this.params).map((name) => [name, this.params[name]]),
@@ -60,10 +60,10 @@ class Route {
 
   /** Navigate to a target, as a new entry of the browser history or in place of the current one. */
   go(target: Target, { replace = false } = {}) {
-    const address = this.link(target);
-    if (address === location.hash) return;
-    if (replace) history.replaceState(null, "", address);
-    else history.pushState(null, "", address);
+    const hash = this.link(target);
+    if (hash === location.hash) return;
+    if (replace) history.replaceState(null, "", hash);
+    else history.pushState(null, "", hash);
     this.read();
   }
 }

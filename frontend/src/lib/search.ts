@@ -4,9 +4,9 @@
 export function matches(query: string, ids: string[], texts: string[], limit = Infinity): number[] {
   const needle = query.trim().toLowerCase();
   if (!needle) return [];
-  const found = new Set<number>(); // keeps the order of insertion
+  const hits = new Set<number>(); // keeps the order of insertion
   for (const column of [ids, texts])
-    for (let i = 0; i < column.length && found.size < limit; i++)
-      if (column[i].toLowerCase().includes(needle)) found.add(i);
-  return [...found];
+    for (let i = 0; i < column.length && hits.size < limit; i++)
+      if (column[i].toLowerCase().includes(needle)) hits.add(i);
+  return [...hits];
 }

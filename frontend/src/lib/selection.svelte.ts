@@ -1,4 +1,4 @@
-// The selection: a head, a cluster, an example. It is part of the address and the same on every tab.
+// The selection: a head, a cluster, an example. It is part of the URL and the same on every tab.
 import { route } from "./route.svelte";
 
 export interface HeadRef {
@@ -27,7 +27,7 @@ export const selection = {
   get example(): number | null {
     return parseNumber(route.params.example);
   },
-  /** The selected head, cluster or example as it is written in addresses. */
+  /** The selected head, cluster or example as it is written in URLs. */
   item(kind: "head" | "cluster" | "example"): string | null {
     const value = this[kind];
     return typeof value === "object" ? value && headKey(value) : String(value);

@@ -4,7 +4,7 @@ import { SPECIAL, STATISTICS, type Naming, type Statistic } from "../generated/s
 const byName = new Map(STATISTICS.map((entry) => [entry.name, entry]));
 const [prefix] = SPECIAL.name.split("{token}");
 
-/** The declaration of a statistic; undefined for one of an atlas that another version made. */
+/** The declaration of a statistic; undefined for unknown ones, as in an atlas of another version. */
 export function statistic(name: string): Statistic | undefined {
   return byName.get(name) ?? (name.startsWith(prefix) ? special(name.slice(prefix.length)) : undefined);
 }
@@ -23,7 +23,7 @@ function special(token: string): Statistic {
   };
 }
 
-/** How a sentence has a phrase of a name, and the statistics that give the phrase. */
+/** How a phrase of a cluster name is written in sentences, and the statistics it comes from. */
 export interface Phrase {
   naming: Naming;
   statistics: Statistic[];
@@ -38,7 +38,7 @@ for (const entry of STATISTICS)
     else byPhrase.set(naming.phrase, { naming, statistics: [entry] });
   }
 
-/** What is known of a phrase; undefined for one that no statistic has. */
+/** Look up a phrase; undefined if no statistic has it. */
 export function phrased(phrase: string): Phrase | undefined {
   const known = byPhrase.get(phrase);
   if (known) return known;

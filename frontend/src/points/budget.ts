@@ -53,7 +53,7 @@ export function sampleBatches(runs: readonly Run[], limit: number): Batch[] {
   const selected = totals[LAYERS - 1];
   const others = totals.reduce((sum, count) => sum + count, 0) - selected;
   const forOthers = Math.min(others, Math.max(limit / 2, limit - selected));
-  const share = (part: number, whole: number) => (whole === 0 ? 1 : Math.min(1, part / whole));
+  const share = (part: number, total: number) => (total === 0 ? 1 : Math.min(1, part / total));
   const fractions = totals.map((_, layer) =>
     layer === LAYERS - 1 ? share(limit - forOthers, selected) : share(forOthers, others),
   );

@@ -78,7 +78,7 @@ it("fits all points into the view, as large as possible", () => {
   expect(fitted({ left: 9, bottom: 9, right: 9, top: 9 }, size)[2]).toBe(8);
 });
 
-it("can be written to an address and read back", () => {
+it("can be written to a URL and read back", () => {
   for (const camera of cameras) {
     const back = readCamera(writeCamera(camera))!;
     expect(Math.abs(back[0] - camera[0])).toBeLessThanOrEqual(0.5);

@@ -71,11 +71,11 @@ export function fitted(bounds: Bounds | null, size: Size, margin = 28): Camera {
   return limited([(bounds.left + bounds.right) / 2, (bounds.bottom + bounds.top) / 2, Math.min(zoom, 8)]);
 }
 
-/** The camera in an address: `31000,40250,2.5`. */
+/** The camera as a URL parameter: `31000,40250,2.5`. */
 export const writeCamera = (camera: Camera) =>
   `${Math.round(camera[0])},${Math.round(camera[1])},${Number(camera[2].toPrecision(4))}`;
 
-/** The camera of an address; null if it is not valid. */
+/** The camera of a URL parameter; null if it is not valid. */
 export function readCamera(text: string | null | undefined): Camera | null {
   const parts = (text ?? "").split(",");
   if (parts.length !== 3 || parts.some((part) => !/^-?\d{1,6}(\.\d{1,8})?$/.test(part))) return null;

@@ -18,10 +18,10 @@ it("labels do not overlap, stay inside, and the first have priority", () => {
     expect(label.left - label.width / 2).toBeGreaterThanOrEqual(0);
     expect(label.left + label.width / 2).toBeLessThanOrEqual(size.width);
     for (const other of placed.slice(i + 1)) {
-      const apart =
+      const disjoint =
         Math.abs(label.left - other.left) >= (label.width + other.width) / 2 ||
         Math.abs(label.top - other.top) >= LINE_HEIGHT;
-      expect(apart).toBe(true);
+      expect(disjoint).toBe(true);
     }
   });
 });

@@ -38,8 +38,8 @@ describe.each([1, 7, 500, 20_000])("a grid of %i points", (count) => {
   it("finds the nearest point", () => {
     for (let trial = 0; trial < 200; trial++) {
       const [x, y, radius] = [next() * 75_000 - 5_000, next() * 75_000 - 5_000, 10 ** (1 + 4 * next())];
-      const found = grid.nearest(x, y, radius);
-      const distance = found < 0 ? -1 : Math.hypot(positions[2 * found] - x, positions[2 * found + 1] - y);
+      const nearest = grid.nearest(x, y, radius);
+      const distance = nearest < 0 ? -1 : Math.hypot(positions[2 * nearest] - x, positions[2 * nearest + 1] - y);
       expect(distance).toBeCloseTo(slowNearest(positions, x, y, radius), 6);
     }
   });
@@ -94,13 +94,13 @@ it("can be restricted to some points", () => {
     [TOP, TOP],
     [0, TOP],
   ];
-  const found = new GridIndex(positions, members).inside([
+  const inside = new GridIndex(positions, members).inside([
     [-1, -1],
     [UNPLACED, -1],
     [UNPLACED, UNPLACED],
     [-1, UNPLACED],
   ]);
-  expect(found).toEqual(members);
+  expect(inside).toEqual(members);
   expect(new GridIndex(positions, members).inside(all).length).toBeLessThanOrEqual(members.length);
 });
 

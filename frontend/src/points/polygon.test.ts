@@ -66,7 +66,7 @@ it("is null without an area", () => {
   ).toBeNull();
 });
 
-it("can be written to an address and read back", () => {
+it("can be written to a URL and read back", () => {
   for (const corners of [3, 17, 40]) {
     const polygon = simplified(circle(corners))!;
     const text = writePolygon(polygon);
@@ -82,7 +82,7 @@ it("can be written to an address and read back", () => {
   expect(readPolygon(writePolygon(edges))).toEqual(edges);
 });
 
-it("is null if the address is not valid", () => {
+it("is null if the URL is not valid", () => {
   const invalid = [
     "",
     "abc",

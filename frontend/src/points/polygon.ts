@@ -3,7 +3,7 @@ import { PLANE } from "./camera";
 
 export type Polygon = readonly (readonly [x: number, y: number])[];
 
-export const MAX_CORNERS = 40; // keeps addresses short
+export const MAX_CORNERS = 40; // keeps URLs short
 const STEP = 2; // corners are even numbers, so that three base-36 digits are enough per coordinate
 const DIGITS = 3;
 
@@ -63,14 +63,14 @@ export function simplified(polygon: Polygon, minArea = 0, maxCorners = MAX_CORNE
 
 const snapped = (value: number) => Math.min(PLANE, Math.max(0, Math.round(value / STEP) * STEP));
 
-/** The polygon in an address: six characters per corner. */
+/** The polygon as a URL parameter: six characters per corner. */
 export const writePolygon = (polygon: Polygon) =>
   polygon
     .flat()
     .map((value) => (snapped(value) / STEP).toString(36).padStart(DIGITS, "0"))
     .join("");
 
-/** The polygon of an address; null if it is not valid. */
+/** The polygon of a URL parameter; null if it is not valid. */
 export function readPolygon(text: string | null | undefined): Polygon | null {
   if (!text || !/^[0-9a-z]+$/.test(text) || text.length % (2 * DIGITS) !== 0) return null;
   const corners: [number, number][] = [];

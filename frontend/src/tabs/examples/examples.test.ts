@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
 import type { Examples, Token } from "../../lib/api";
 import { exampleSentence, listSentence, tooFewExamples, trySentence } from "../../lib/wording";
-import { received, strongest, usualLeast } from "./arcs";
+import { received, strongest, defaultThreshold } from "./arcs";
 import { clamp, fit, halve, Pyramid, zoom } from "./pyramid";
 import { categories, choose, order } from "./rows";
 import { direction, short, shown, spaces } from "./tokens";
@@ -15,7 +15,7 @@ describe("unusual", () => {
   labels[2 * 3 + 1] = MISSING;
   labels[2 * 9 + 1] = NOISE; // once
   const counts = countLabels(labels, 1, 2);
-  it("says where none can be rare", () => {
+  it("knows when no cluster can be rare", () => {
     expect([tooFew(20), tooFew(21)]).toEqual([true, false]);
     expect(tooFewExamples(20, "text")).toBe(
       "With 20 texts no cluster can hold less than 5% of a head’s texts: this needs more than 20.",
@@ -32,20 +32,20 @@ describe("unusual", () => {
     expect(unlike(counts, 3)).toEqual([]);
     expect(unlike(counts, 999)).toEqual([]);
   });
-  it("agrees with itself over all examples", () => {
+  it("counts the same heads over all examples", () => {
     let seed = 3;
     const many = Uint16Array.from(
       { length: 200 * 6 },
       () => ((seed = (seed * 16807) % 2147483647), seed % 100 < 97 ? seed % 3 : 3 + (seed % 4)),
     );
     const all = countLabels(many, 2, 3);
-    const found = unlikeCounts(all);
-    for (let example = 0; example < 200; example++) expect(found[example]).toBe(unlike(all, example).length);
-    expect(found.some((count) => count > 0)).toBe(true);
-    const { examples, best, heads } = summarize(found);
-    expect(examples).toBe(found.filter((count) => count > 0).length);
-    expect(heads).toBe(Math.max(...found));
-    expect(best).toBe(found.indexOf(heads));
+    const perExample = unlikeCounts(all);
+    for (let example = 0; example < 200; example++) expect(perExample[example]).toBe(unlike(all, example).length);
+    expect(perExample.some((count) => count > 0)).toBe(true);
+    const { examples, best, heads } = summarize(perExample);
+    expect(examples).toBe(perExample.filter((count) => count > 0).length);
+    expect(heads).toBe(Math.max(...perExample));
+    expect(best).toBe(perExample.indexOf(heads));
   });
 });
 
@@ -64,7 +64,7 @@ describe("sentences", () => {
       "5 of 72 heads treat this text unlike others: L0·H1 (as on 2% of texts), L1·H1 (as 2%), L2·H1 (as 2%), and 2 more.",
     );
   });
-  it("tell what gets most attention in a custom text", () => {
+  it("name the token with the most attention in a custom text", () => {
     expect(trySentence(12, [{ layer: 3, head: 10 }], 0.42, "tide")).toBe(
       "On your text of 12 tokens, L3·H10 gives 42% of attention to “tide”.",
     );
@@ -72,7 +72,7 @@ describe("sentences", () => {
       "On your text of 1 token, 2 heads together give >99% of attention to “tide”.",
     );
   });
-  it("sum up a list", () => {
+  it("summarize a list", () => {
     const list = { shown: 140, examples: 140, heads: 72, modality: "text" };
     expect(listSentence({ ...list, unlike: null })).toBe("140 texts; open one to see what every head does on it.");
     expect(listSentence({ ...list, unlike: "too few" })).toContain("too few to tell");
@@ -100,14 +100,14 @@ describe("rows", () => {
     expect([...choose(examples, { ...all, filters: { topic: "x" } })]).toEqual([0, 2]);
     expect([...choose(examples, { ...all, filters: { gone: "x" } })]).toEqual([0, 1, 2]);
   });
-  it("orders, unknown last", () => {
+  it("sorts, unknown values last", () => {
     const score = { key: "s", label: "s", numeric: true, value: (e: number) => examples.columns.score[e] };
     expect([...order(choose(examples, all), score, true)]).toEqual([0, 2, 1]);
     expect([...order(choose(examples, all), score, false)]).toEqual([2, 0, 1]);
     const id = { key: "i", label: "i", numeric: false, value: (e: number) => examples.id[e] };
     expect([...order(choose(examples, all), id, false)]).toEqual([2, 1, 0]);
   });
-  it("offers columns of few words only", () => {
+  it("offers only columns with few values as filters", () => {
     expect(categories(["x", "y", null])).toEqual(["x", "y"]);
     expect(categories([1, 2])).toBeNull();
     expect(categories(Array.from({ length: 99 }, (_, i) => `v${i}`))).toBeNull();
@@ -115,7 +115,7 @@ describe("rows", () => {
 });
 
 describe("tokens", () => {
-  it("are shortened, made visible, and cannot turn the line", () => {
+  it("are shortened, made visible, and cannot change the text direction", () => {
     expect(shown("x".repeat(10_000), 8)).toBe("xxxxxxx…");
     expect([shown(" book"), shown("\n"), shown(" "), shown("")]).toEqual(["book", "⏎", "␣", "∅"]);
     expect(shown("\u202eevil")).not.toContain("\u202e");
@@ -136,17 +136,17 @@ describe("tokens", () => {
 
 describe("arcs and pyramid", () => {
   const values = Float32Array.from([0.9, 0.1, 0.4, 0.6]);
-  it("takes the strongest, the strongest last", () => {
+  it("keeps the strongest, sorted with the strongest last", () => {
     expect(strongest(values, 2, 0.3).map((arc) => [arc.query, arc.key])).toEqual([
       [1, 0],
       [1, 1],
       [0, 0],
     ]);
     expect(strongest(values, 2, 0, 1)).toHaveLength(1);
-    expect(usualLeast(values, 1)).toBeCloseTo(0.5);
+    expect(defaultThreshold(values, 1)).toBeCloseTo(0.5);
     expect(received(values, 2, 2)[0]).toBeCloseTo(0.65);
   });
-  it("halves by the largest, also odd sizes", () => {
+  it("halves by the maximum, also odd sizes", () => {
     const level = halve({ rows: 3, columns: 3, values: Float32Array.from([1, 2, 3, 4, 5, 6, 7, 8, 9]) });
     expect([...level.values]).toEqual([5, 6, 8, 9]);
     const pyramid = new Pyramid({ rows: 1024, columns: 1024, values: new Float32Array(1024 * 1024).fill(0.5) });

@@ -4,8 +4,8 @@ import type { LayerCard } from "../../lib/api";
 vi.mock("../../lib/selection.svelte", () => ({
   headKey: (place: { layer: number; head: number }) => `${place.layer}.${place.head}`,
   parseHead: (text: string) => {
-    const found = /^(\d+)\.(\d+)$/.exec(text);
-    return found ? { layer: Number(found[1]), head: Number(found[2]) } : null;
+    const match = /^(\d+)\.(\d+)$/.exec(text);
+    return match ? { layer: Number(match[1]), head: Number(match[2]) } : null;
   },
 }));
 const { chosenHeads, headsOf, parseHeads, toggle, writeHeads } = await import("./heads");
@@ -20,7 +20,7 @@ const layer = (index: number, heads: number, kind: LayerCard["kind"] = "encoder"
 const LAYERS = [layer(0, 2), layer(1, 1, "cross")];
 
 describe("heads", () => {
-  it("reads heads that exist, each once, in order", () => {
+  it("parses existing heads, sorted and without duplicates", () => {
     expect(parseHeads("1.0, 0.1,0.1,0.7,x,9.9", LAYERS)).toEqual([
       { layer: 0, head: 1 },
       { layer: 1, head: 0 },

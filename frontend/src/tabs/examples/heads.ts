@@ -1,4 +1,4 @@
-// Which heads are shown, and which tokens they look from and at.
+// Which heads are shown, and the tokens of their queries and keys.
 import type { AtlasCard, Example, LayerCard, Token } from "../../lib/api";
 import { headKey, parseHead, type HeadRef } from "../../lib/selection.svelte";
 
@@ -10,27 +10,27 @@ export const kinds = (layers: LayerCard[]): Kind[] => [...new Set(layers.map((la
 export const exists = (layers: LayerCard[], { layer, head }: HeadRef) =>
   layer < layers.length && head < layers[layer].heads;
 
-/** `0.2,3.10` as heads that exist, in order, each once. */
+/** Parse `0.2,3.10` to existing heads, sorted and without duplicates. */
 export function parseHeads(text: string | undefined, layers: LayerCard[]): HeadRef[] | null {
   if (text === undefined) return null;
-  const found = new Map<string, HeadRef>();
+  const heads = new Map<string, HeadRef>();
   for (const part of text.split(",")) {
     const place = parseHead(part.trim());
-    if (place && exists(layers, place)) found.set(headKey(place), place);
+    if (place && exists(layers, place)) heads.set(headKey(place), place);
   }
-  return inOrder([...found.values()]);
+  return inOrder([...heads.values()]);
 }
 
 export const inOrder = (places: HeadRef[]) => [...places].sort((a, b) => a.layer - b.layer || a.head - b.head);
 
 export const writeHeads = (places: HeadRef[]) => (places.length ? inOrder(places).map(headKey).join(",") : "none");
 
-/** With these heads if some of them are not chosen yet, else without them. */
+/** Add these heads, or remove them if all are already chosen. */
 export function toggle(chosen: HeadRef[], these: HeadRef[]): HeadRef[] {
   const keys = new Set(these.map(headKey));
-  const there = new Set(chosen.map(headKey));
+  const chosenKeys = new Set(chosen.map(headKey));
   const rest = chosen.filter((place) => !keys.has(headKey(place)));
-  return these.every((place) => there.has(headKey(place))) ? rest : inOrder([...rest, ...these]);
+  return these.every((place) => chosenKeys.has(headKey(place))) ? rest : inOrder([...rest, ...these]);
 }
 
 /** All heads of the layers of a kind. */
@@ -39,12 +39,12 @@ export const headsOf = (layers: LayerCard[], kind: Kind): HeadRef[] =>
     layer.kind === kind ? Array.from({ length: layer.heads }, (_, head) => ({ layer: at, head })) : [],
   );
 
-/** The chosen heads: those of the address, unless a head was selected elsewhere since; else the first of the rest. */
-export function chosenHeads(named: HeadRef[] | null, selected: HeadRef | null, usual: HeadRef | null): HeadRef[] {
+/** The chosen heads: those in the URL, unless another head was selected since; else the selected or the default head. */
+export function chosenHeads(named: HeadRef[] | null, selected: HeadRef | null, fallback: HeadRef | null): HeadRef[] {
   if (named && (!selected || named.length === 0 || named.some((place) => headKey(place) === headKey(selected))))
     return named;
   if (selected) return [selected];
-  return [usual ?? { layer: 0, head: 0 }];
+  return [fallback ?? { layer: 0, head: 0 }];
 }
 
 /** Tokens of an image: its special ones, then the patches row by row. */
@@ -68,7 +68,7 @@ function inputTokens(atlas: AtlasCard, example: Example): Token[] {
   return made.get(example)!;
 }
 
-/** Who looks (queries) and what is looked at (keys) in maps of a kind; the same list where they are the same tokens. */
+/** Tokens of queries and keys in maps of a kind; the same list if they are the same tokens. */
 export function sides(atlas: AtlasCard, example: Example, kind: Kind): { queries: Token[]; keys: Token[] } {
   const input = inputTokens(atlas, example);
   const output = example.target.length ? example.target : input;

@@ -6,17 +6,17 @@ import type { Focus } from "./tints";
 import { shown, type Unit } from "./tokens";
 
 export const LEFT = 92; // room for the tokens of the rows
-export const TOP = 76; // and of the columns, written upwards
+export const TOP = 76; // room for the tokens of the columns, written vertically
 
 const pictures = new WeakMap<Level, Map<string, HTMLCanvasElement>>();
 
-/** A level as a picture; colors follow the square root of attention. */
+/** A level as an image; colors follow the square root of attention. */
 export function picture(level: Level, theme: Theme, top: number): HTMLCanvasElement {
   const key = `${theme}${top}`;
-  const there = pictures.get(level) ?? new Map<string, HTMLCanvasElement>();
-  pictures.set(level, there);
-  const kept = there.get(key);
-  if (kept) return kept;
+  const canvases = pictures.get(level) ?? new Map<string, HTMLCanvasElement>();
+  pictures.set(level, canvases);
+  const cached = canvases.get(key);
+  if (cached) return cached;
   const canvas = document.createElement("canvas");
   canvas.width = level.columns;
   canvas.height = level.rows;
@@ -31,8 +31,8 @@ export function picture(level: Level, theme: Theme, top: number): HTMLCanvasElem
   for (let i = 0; i < words.length; i++)
     words[i] = packed[Math.min(255, Math.round(255 * Math.sqrt(level.values[i] * scale)))];
   canvas.getContext("2d")!.putImageData(image, 0, 0);
-  there.clear();
-  there.set(key, canvas);
+  canvases.clear();
+  canvases.set(key, canvas);
   return canvas;
 }
 
@@ -141,7 +141,7 @@ function upwards(context: CanvasRenderingContext2D, text: string, x: number) {
   context.restore();
 }
 
-/** As much of a token as there is room for. */
+/** A token shortened to fit. */
 export function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
   for (let most = 24; most > 2; most -= 2) {
     const written = shown(text, most);
@@ -150,7 +150,7 @@ export function fitted(context: CanvasRenderingContext2D, text: string, room: nu
   return shown(text, 2);
 }
 
-/** The row and the column that are pointed at, over the map; their tokens in full ink. */
+/** Crosshair over the row and column pointed at, with their tokens in bold. */
 export function drawCross(canvas: HTMLCanvasElement, plot: Plot, focus: Focus | null, by: string) {
   const context = prepare(canvas, plot);
   if (!focus) return;

@@ -1,2 +1,2 @@
-// The example that was shown last: what was pinned on it does not hold for the next.
+// The example that was shown last, to clear its pinned token when another one opens.
 export const latest: { item: string | null } = { item: null };

@@ -1,4 +1,4 @@
-// Gets the maps of the chosen heads, a few at a time, and their mean.
+// Loads the maps of the chosen heads, a few at a time, and averages them.
 import { paths, type Text } from "../../generated/paths";
 import { buffer, ApiError, fullMap, textOf, type AtlasCard, type Example, type Token } from "../../lib/api";
 import type { HeadRef } from "../../lib/selection.svelte";
@@ -6,7 +6,7 @@ import { plural } from "../../lib/wording";
 import { sides, type Kind } from "./heads";
 import { addMap, fromPooled, reduce, type Options, type Seen } from "./reduce";
 
-/** Maps that belong together: what is drawn comes from one of these, so that tokens and maps never differ. */
+/** Maps with their tokens. Everything drawn comes from one bundle, so that tokens and maps always match. */
 export interface Bundle {
   example: Example;
   heads: HeadRef[];
@@ -14,14 +14,14 @@ export interface Bundle {
   queries: Token[];
   keys: Token[];
   mean: Float32Array;
-  each: Uint16Array[]; // encoded; empty where they would take too much memory
-  pooled: number | null; // the size of stored maps, where full ones cannot be had
-  note: string; // why not
+  each: Uint16Array[]; // encoded; empty if they would take too much memory
+  pooled: number | null; // size of the stored maps if full ones are unavailable
+  note: string; // why full maps are unavailable
 }
 
 const TOGETHER = 4; // requests at a time
 const MEMORY = 128e6; // values of single maps that are kept
-const PAUSE = 8e6; // values after which the page gets a moment
+const PAUSE = 8e6; // values after which the event loop gets a turn
 
 const moment = () => new Promise((done) => setTimeout(done));
 
@@ -50,9 +50,9 @@ async function full(text: Text, heads: HeadRef[], size: number, signal: AbortSig
   const keep = heads.length * size <= MEMORY;
   const each: Uint16Array[] = [];
   let [next, done, since] = [0, 0, 0];
-  const one = async () => {
-    const own = next++;
-    const { layer, head } = heads[own];
+  const loadNext = async () => {
+    const at = next++;
+    const { layer, head } = heads[at];
     const map = await fullMap(paths.fullMap({ ...text, layer, head }), signal);
     if (map.length !== size)
       throw new ApiError(
@@ -61,7 +61,7 @@ async function full(text: Text, heads: HeadRef[], size: number, signal: AbortSig
         "Reload the page.",
       );
     addMap(mean, map, 1 / heads.length);
-    if (keep) each[own] = map;
+    if (keep) each[at] = map;
     progress(++done);
     since += size;
     if (since > PAUSE) {
@@ -70,10 +70,10 @@ async function full(text: Text, heads: HeadRef[], size: number, signal: AbortSig
     }
     signal.throwIfAborted();
   };
-  await one(); // the first alone: it makes the server run the model, the others find the result
+  await loadNext(); // the first alone: it makes the server run the model, the others use the cached result
   await Promise.all(
     Array.from({ length: TOGETHER }, async () => {
-      while (next < heads.length) await one();
+      while (next < heads.length) await loadNext();
     }),
   );
   return { mean, each, pooled: null, note: "" };
@@ -97,13 +97,13 @@ async function stored(atlas: AtlasCard, example: Example, heads: HeadRef[], note
   return { mean, each, pooled: r, note };
 }
 
-/** The mean map as it is drawn. */
+/** The mean map to draw. */
 export const seenMean = (bundle: Bundle, options: Options): Seen =>
   bundle.pooled
     ? fromPooled(bundle.mean, bundle.pooled, bundle.queries, bundle.keys)
     : reduce(bundle.mean, bundle.queries, bundle.keys, options);
 
-/** The map of one of the heads as it is drawn. */
+/** The map of one head to draw. */
 export function seenOne(bundle: Bundle, at: number, options: Options): Seen {
   const values = new Float32Array(bundle.each[at].length);
   addMap(values, bundle.each[at]);

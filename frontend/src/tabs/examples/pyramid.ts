@@ -1,11 +1,11 @@
-// A map at several sizes. Where a pixel stands for several cells it shows the largest, so that thin lines stay.
+// A map at several sizes. A pixel of several cells shows their maximum, so that thin lines stay visible.
 export interface Level {
   rows: number;
   columns: number;
   values: Float32Array;
 }
 
-/** The same map with half the rows and columns: the largest of each four. */
+/** The same map with half the rows and columns: the maximum of each 2 × 2 block. */
 export function halve({ rows, columns, values }: Level): Level {
   const [newRows, newColumns] = [Math.ceil(rows / 2), Math.ceil(columns / 2)];
   const out = new Float32Array(newRows * newColumns);
@@ -30,7 +30,7 @@ export class Pyramid {
     this.top = top;
   }
 
-  /** The level to draw where a cell of the whole map is `cell` pixels wide, and how many cells one of its pixels is. */
+  /** The level to draw if a cell of the full map is `cell` pixels wide, and the number of cells per pixel of the level. */
   at(cell: number): { level: Level; step: number } {
     let step = 1;
     let number = 0;
@@ -53,21 +53,21 @@ export interface View {
   cell: number; // pixels of a cell
 }
 
-/** The view in which the whole map is seen; cells are square. */
+/** The view that shows the whole map; cells are square. */
 export const fit = (rows: number, columns: number, width: number, height: number): View => ({
   x: 0,
   y: 0,
   cell: Math.max(0.01, Math.min(width / columns, height / rows, 48)),
 });
 
-/** A view that stays on the map. */
+/** Keep a view on the map. */
 export function clamp(view: View, rows: number, columns: number, width: number, height: number): View {
   const cell = Math.min(64, Math.max(fit(rows, columns, width, height).cell, view.cell));
   const hold = (value: number, count: number, room: number) => Math.max(0, Math.min(value, count - room / cell));
   return { x: hold(view.x, columns, width), y: hold(view.y, rows, height), cell };
 }
 
-/** Nearer or further, with the point under the pointer where it is. */
+/** Zoom about the pointer. */
 export function zoom(view: View, factor: number, atX: number, atY: number): View {
   const cell = view.cell * factor;
   return { x: view.x + atX / view.cell - atX / cell, y: view.y + atY / view.cell - atY / cell, cell };

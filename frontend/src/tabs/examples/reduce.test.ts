@@ -11,10 +11,10 @@ const TOKENS = [
   token("cat", 1),
   token("[SEP]", -1, true),
 ];
-const dice = (seed: number) => () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+const generator = (seed: number) => () => (seed = (seed * 16807) % 2147483647) / 2147483647;
 function random(rows: number, columns: number, seed = 7): Float32Array {
-  const roll = dice(seed);
-  const values = Float32Array.from({ length: rows * columns }, () => roll());
+  const rng = generator(seed);
+  const values = Float32Array.from({ length: rows * columns }, () => rng());
   for (let i = 0; i < rows; i++) {
     const row = values.subarray(i * columns, (i + 1) * columns);
     const sum = row.reduce((total, value) => total + value, 0);
@@ -28,14 +28,14 @@ const sums = (values: Float32Array, columns: number) =>
   );
 
 describe("reduce", () => {
-  it("leaves a map as it is when nothing is asked for", () => {
+  it("returns the map unchanged without options", () => {
     const map = random(5, 5);
     const seen = reduce(map, TOKENS, TOKENS, { special: true, words: false });
     expect(seen.values).toBe(map);
     expect([seen.rows, seen.columns, seen.same, seen.empty]).toEqual([5, 5, true, 0]);
   });
 
-  it("drops special tokens and brings rows back to 1", () => {
+  it("drops special tokens and renormalizes rows", () => {
     const map = random(5, 5);
     const seen = reduce(map, TOKENS, TOKENS, { special: false, words: false });
     expect(seen.queries.map((unit) => unit.tokens[0])).toEqual([1, 2, 3]);
@@ -52,12 +52,12 @@ describe("reduce", () => {
     expect([...seen.values]).toEqual([0, 0, 0.5, 0.5]);
   });
 
-  it("keeps all where all tokens are special", () => {
+  it("keeps all tokens if all are special", () => {
     const tokens = [token("[CLS]", -1, true), token("[SEP]", -1, true)];
     expect(reduce(random(2, 2), tokens, tokens, { special: false, words: true }).rows).toBe(2);
   });
 
-  it("puts words together: sum over keys, mean over queries", () => {
+  it("merges words: sum over keys, mean over queries", () => {
     const map = random(5, 5);
     const seen = reduce(map, TOKENS, TOKENS, { special: true, words: true });
     expect(seen.keys.map((unit) => unit.text)).toEqual(["[CLS]", "unable", "cat", "[SEP]"]);
@@ -72,7 +72,7 @@ describe("reduce", () => {
     expect(reduce(random(2, 2), tokens, tokens, { special: true, words: true }).rows).toBe(2);
   });
 
-  it("reduces queries and keys apart where they differ", () => {
+  it("reduces queries and keys separately if they differ", () => {
     const output = [token("<pad>", -1, true), token("chat", 0)];
     const seen = reduce(random(2, 5), output, TOKENS, { special: false, words: true });
     expect([seen.rows, seen.columns, seen.same]).toEqual([1, 2, false]);
@@ -88,18 +88,18 @@ describe("parts", () => {
     expect(sum[0]).toBeCloseTo(0.5);
     expect(sum[1]).toBeCloseTo(0.125, 4);
   });
-  it("groups and keeps as slow loops do", () => {
+  it("groups and keeps like plain loops", () => {
     const map = random(4, 6);
     const [rows, keys] = [
       [[0, 1], [2], [3]],
       [[0], [1, 2, 3], [4, 5]],
     ];
-    const found = group(map, 6, rows, keys);
-    rows.forEach((own, i) =>
+    const grouped = group(map, 6, rows, keys);
+    rows.forEach((queries, i) =>
       keys.forEach((members, j) => {
         let sum = 0;
-        for (const row of own) for (const key of members) sum += map[row * 6 + key];
-        expect(found[i * 3 + j]).toBeCloseTo(sum / own.length, 5);
+        for (const row of queries) for (const key of members) sum += map[row * 6 + key];
+        expect(grouped[i * 3 + j]).toBeCloseTo(sum / queries.length, 5);
       }),
     );
     expect(keepOnly(map, 6, [1], [0, 5]).values[0]).toBeCloseTo(map[6] / (map[6] + map[11]), 5);
@@ -107,20 +107,20 @@ describe("parts", () => {
 });
 
 describe("pooled maps", () => {
-  it("are block sums averaged over rows where sizes divide", () => {
-    const found = resample(random(4, 4), 4, 4, 2, 2);
+  it("are block sums averaged over rows if sizes divide", () => {
+    const pooled = resample(random(4, 4), 4, 4, 2, 2);
     const map = random(4, 4);
-    expect(found[0]).toBeCloseTo((map[0] + map[1] + map[4] + map[5]) / 2, 5);
+    expect(pooled[0]).toBeCloseTo((map[0] + map[1] + map[4] + map[5]) / 2, 5);
   });
   it("keep the sum of rows in any size", () => {
     for (const size of [3, 5, 7, 13])
       sums(resample(random(8, 8), 8, 8, size, size), size).forEach((sum) => expect(sum).toBeCloseTo(1, 4));
   });
-  it("come back to tokens exactly where a text is shorter by a whole factor", () => {
-    const own = random(5, 5);
-    const seen = fromPooled(resample(own, 5, 5, 10, 10), 10, TOKENS, TOKENS);
+  it("are resized to tokens exactly if the text is shorter by an integer factor", () => {
+    const map = random(5, 5);
+    const seen = fromPooled(resample(map, 5, 5, 10, 10), 10, TOKENS, TOKENS);
     expect(seen.rows).toBe(5);
-    own.forEach((value, i) => expect(seen.values[i]).toBeCloseTo(value, 5));
+    map.forEach((value, i) => expect(seen.values[i]).toBeCloseTo(value, 5));
   });
   it("name the tokens of each bin, each token once", () => {
     const many = Array.from({ length: 37 }, (_, i) => token(`w${i}`, i));

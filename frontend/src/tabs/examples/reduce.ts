@@ -1,9 +1,9 @@
-// From the maps of heads to the one that is drawn: their mean, without special tokens, by words.
+// Turns the maps of heads into the one that is drawn: their mean, optionally without special tokens or by words.
 import type { Token } from "../../lib/api";
 import { CODES, decodeAttention } from "../../lib/encoding";
 import { bare, tokenUnits, wordUnits, type Unit } from "./tokens";
 
-/** A map to draw: attention (query, key), row by row, with what its rows and columns are. */
+/** A map to draw: attention (query, key), row by row, with the units of its rows and columns. */
 export interface Seen {
   rows: number;
   columns: number;
@@ -32,7 +32,7 @@ export function addMap(sum: Float32Array, encoded: Uint16Array, weight = 1) {
   for (let i = 0; i < size; i++) sum[i] += weight * attention[encoded[i]];
 }
 
-/** Rows and columns that are kept, each row brought back to its sum of 1. */
+/** Keep some rows and columns, and renormalize each row to a sum of 1. */
 export function keepOnly(
   values: Float32Array,
   columns: number,
@@ -68,10 +68,10 @@ export function group(values: Float32Array, columns: number, rows: number[][], k
 
 export interface Options {
   special: boolean; // special tokens are shown
-  words: boolean; // pieces of a word are put together
+  words: boolean; // tokens of a word are merged
 }
 
-/** The map as it is drawn. Special tokens go first, so that a word's share is of what is left. */
+/** The map to draw. Special tokens are removed before words are merged. */
 export function reduce(values: Float32Array, queries: Token[], keys: Token[], { special, words }: Options): Seen {
   const same = queries === keys;
   let [rowUnits, columnUnits] = [tokenUnits(queries), same ? [] : tokenUnits(keys)];
@@ -108,20 +108,20 @@ export function reduce(values: Float32Array, queries: Token[], keys: Token[], { 
   };
 }
 
-/** Shares of `from` equal cells in `to` equal cells of the same length: [to][…cell, share of the cell]. */
+/** How `from` equal cells overlap `to` equal cells of the same total length: [to][…cell, share of the cell]. */
 function overlaps(from: number, to: number): [number, number][][] {
   return Array.from({ length: to }, (_, i) => {
     const [low, high] = [(i * from) / to, ((i + 1) * from) / to];
-    const found: [number, number][] = [];
+    const cells: [number, number][] = [];
     for (let j = Math.floor(low); j < Math.min(from, Math.ceil(high - 1e-9)); j++) {
       const share = Math.min(high, j + 1) - Math.max(low, j);
-      if (share > 1e-9) found.push([j, share]);
+      if (share > 1e-9) cells.push([j, share]);
     }
-    return found;
+    return cells;
   });
 }
 
-/** A map in another size: keys are summed, queries averaged, as pooled maps are made; rows keep their sum. */
+/** Resize a map as pooling does: sum over keys, mean over queries; rows keep their sum. */
 export function resample(
   values: Float32Array,
   rows: number,
@@ -132,21 +132,21 @@ export function resample(
   const [down, across] = [overlaps(rows, newRows), overlaps(columns, newColumns)];
   const out = new Float32Array(newRows * newColumns);
   down.forEach((parts, i) => {
-    const whole = parts.reduce((sum, [, share]) => sum + share, 0);
+    const total = parts.reduce((sum, [, share]) => sum + share, 0);
     for (const [row, share] of parts)
       across.forEach((cells, j) => {
         for (const [column, part] of cells)
-          out[i * newColumns + j] += (share / whole) * part * values[row * columns + column];
+          out[i * newColumns + j] += (share / total) * part * values[row * columns + column];
       });
   });
   return out;
 }
 
-/** The tokens in each of `bins` equal parts of a text: a token belongs where its middle lies. */
+/** The tokens in each of `bins` equal parts of a text; the middle of a token decides. */
 export function binUnits(tokens: Token[], bins: number): Unit[] {
   const units = tokenUnits(tokens);
   if (units.length <= bins) return units;
-  const found: Unit[] = Array.from({ length: bins }, () => ({
+  const out: Unit[] = Array.from({ length: bins }, () => ({
     text: "",
     tokens: [],
     special: true,
@@ -154,16 +154,16 @@ export function binUnits(tokens: Token[], bins: number): Unit[] {
     space: true,
   }));
   units.forEach((unit, i) => {
-    const bin = found[Math.min(bins - 1, Math.floor(((i + 0.5) * bins) / units.length))];
+    const bin = out[Math.min(bins - 1, Math.floor(((i + 0.5) * bins) / units.length))];
     if (!bin.tokens.length) [bin.segment, bin.space] = [unit.segment, unit.space];
     bin.text += (bin.tokens.length && unit.space && !/^\s/.test(unit.text) ? " " : "") + bare(unit.text);
     bin.tokens.push(i);
     bin.special &&= unit.special;
   });
-  return found;
+  return out;
 }
 
-/** A stored pooled map with the tokens behind its rows and columns; short texts are brought back to their tokens. */
+/** A stored pooled map with the tokens of its rows and columns; maps of short texts are resized to their tokens. */
 export function fromPooled(values: Float32Array, r: number, queries: Token[], keys: Token[]): Seen {
   const same = queries === keys;
   const down = binUnits(queries, r);

@@ -10,7 +10,7 @@ export interface Column {
   value: (example: number) => Value;
 }
 
-const FIRST = 50; // a column of more values than that is no category to choose from
+const FIRST = 50; // a column with more values is not offered as a filter
 
 /** Values of a column to filter by, or null if it has too many or too few. */
 export function categories(values: Value[]): string[] | null {
@@ -30,7 +30,7 @@ export const isNumeric = (values: Value[]) =>
   values.every((value) => value === null || typeof value === "number");
 
 const lowered = new WeakMap<string[], string[]>();
-/** Small letters once for all: a search of many texts then only scans. */
+/** Lowercase texts, cached so that repeated searches only scan. */
 export function lower(texts: string[]): string[] {
   if (!lowered.has(texts))
     lowered.set(
@@ -46,21 +46,21 @@ export interface Wanted {
   filters: Record<string, string>;
 }
 
-/** Numbers of the examples that are wanted, in their order; those found by id come first. */
+/** Indices of the matching examples, in order; matches by id come first. */
 export function choose(examples: Examples, { query, texts, filters }: Wanted): Int32Array {
-  const found = query.trim() ? matches(query, lower(examples.id), lower(texts ?? examples.excerpt)) : null;
+  const hits = query.trim() ? matches(query, lower(examples.id), lower(texts ?? examples.excerpt)) : null;
   const wanted = Object.entries(filters).filter(([name]) => name in examples.columns);
-  const count = found?.length ?? examples.id.length;
-  const kept = new Int32Array(count);
+  const count = hits?.length ?? examples.id.length;
+  const rows = new Int32Array(count);
   let size = 0;
   for (let i = 0; i < count; i++) {
-    const example = found ? found[i] : i;
-    if (wanted.every(([name, value]) => examples.columns[name][example] === value)) kept[size++] = example;
+    const example = hits ? hits[i] : i;
+    if (wanted.every(([name, value]) => examples.columns[name][example] === value)) rows[size++] = example;
   }
-  return kept.slice(0, size);
+  return rows.slice(0, size);
 }
 
-/** In the order of a column; what is unknown comes last, equals keep their order. */
+/** Sort rows by a column; unknown values come last, ties keep their order. */
 export function order(rows: Int32Array, column: Column, down: boolean): Int32Array {
   const sign = down ? -1 : 1;
   const size = rows.length;
@@ -76,9 +76,9 @@ export function order(rows: Int32Array, column: Column, down: boolean): Int32Arr
     const keys = places.map((i) => column.value(rows[i]));
     const collator = new Intl.Collator("en", { numeric: true });
     places.sort((a, b) => {
-      const [one, other] = [keys[a], keys[b]];
-      if (one === null || other === null) return one === other ? a - b : one === null ? 1 : -1;
-      return sign * collator.compare(String(one), String(other)) || a - b;
+      const [first, second] = [keys[a], keys[b]];
+      if (first === null || second === null) return first === second ? a - b : first === null ? 1 : -1;
+      return sign * collator.compare(String(first), String(second)) || a - b;
     });
   }
   return Int32Array.from(places, (i) => rows[i]);

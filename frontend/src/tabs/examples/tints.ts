@@ -1,16 +1,16 @@
-// The two tints of a token that is pointed at: what it looks at, and who looks at it.
+// The two tints for the token pointed at: tokens it attends to, and tokens that attend to it.
 import { CATEGORIES, rgb, scaleColor } from "../../lib/palette";
 import type { Theme } from "../../lib/theme.svelte";
 import { columnOf, received, rowOf } from "./arcs";
 import type { Seen } from "./reduce";
 
-/** What is pointed at: a query, a key, or both (a cell of the map, or a token that is both). */
+/** The target of the pointer: a query, a key, or both (a cell of the map, or a token that is both). */
 export interface Focus {
   query: number | null;
   key: number | null;
 }
 
-/** Strengths from 0 to 1 to draw, in proportion to attention, and the attention that is drawn strongest. */
+/** Strengths from 0 to 1, proportional to attention, and the largest attention. */
 export interface Strengths {
   shares: Float32Array;
   top: number;
@@ -26,7 +26,7 @@ function strengths(values: Float32Array): Strengths {
   return { shares: Float32Array.from(values, (value) => Math.max(0, value) / full), top, full };
 }
 
-/** Tints of the keys and of the queries. With nothing pointed at, keys show what they get from all queries. */
+/** Tints of keys and queries. Without a focus, keys show their mean attention over all queries. */
 export function tints(seen: Seen, focus: Focus | null): { at: Strengths | null; by: Strengths | null } {
   const { values, rows, columns } = seen;
   if (!rows || !columns) return { at: null, by: null };
@@ -39,10 +39,10 @@ export function tints(seen: Seen, focus: Focus | null): { at: Strengths | null; 
 
 export const BY = CATEGORIES[3];
 const [r, g, b] = rgb(BY);
-/** The color of those who look at a token. */
+/** The color of tokens that attend to the focus. */
 export const byColor = (share: number) => `rgb(${r} ${g} ${b} / ${share < 0.04 ? 0 : share.toFixed(3)})`;
 
-/** Pure black or white: words on the middle of the scale can be read with nothing less. */
+/** Pure black or white: nothing else is readable on the middle of the scale. */
 function ink(color: string): string {
   const [red, green, blue] = color.match(/\d+/g)!.map((part) => (Number(part) / 255) ** 2.2);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179 ? "#ffffff" : "#000000";
@@ -50,7 +50,7 @@ function ink(color: string): string {
 
 const LEVELS = 64;
 const grounds = new Map<Theme, { ground: string; ink: string }[]>();
-/** Ground and ink of a token that is looked at. */
+/** Background and text color of a token the focus attends to. */
 export function atColors(theme: Theme, share: number): { ground: string; ink: string } {
   if (!grounds.has(theme))
     grounds.set(

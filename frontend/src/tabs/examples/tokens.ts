@@ -1,10 +1,10 @@
-// How tokens are written: never longer than there is room for, blanks made visible, right-to-left as it should be.
+// How tokens are written: shortened to fit, with visible whitespace and in the right text direction.
 import type { Token } from "../../lib/api";
 
-/** What is drawn as one thing: a token, a word of several, or a bin of a pooled map. */
+/** What is drawn as one item: a token, a word of several tokens, or a bin of a pooled map. */
 export interface Unit {
   text: string;
-  tokens: number[]; // their numbers in the example
+  tokens: number[]; // indices in the example
   special: boolean;
   segment: number;
   space: boolean; // whether a space goes before it in running text
@@ -14,18 +14,19 @@ const BLANKS: Record<string, string> = { " ": "␣", "\n": "⏎", "\t": "⇥", "
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const RTL = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
-/** At most `most` characters; what is left out is told by an ellipsis. */
+/** At most `most` characters; an ellipsis marks the cut. */
 export function short(text: string, most: number): string {
   if (text.length <= most) return text;
-  const characters = Array.from(text.slice(0, 2 * most + 2)); // halves of a pair stay together
+  const characters = Array.from(text.slice(0, 2 * most + 2)); // surrogate pairs stay together
   return characters.length <= most && text.length <= 2 * most + 2 ? text : `${characters.slice(0, most - 1).join("")}…`;
 }
 
-/** A token as it is shown: without the space before it, blanks as signs, and nothing that turns the line around. */
+/** A token as displayed: trimmed, whitespace as symbols, and without characters that change the text direction. */
 export function shown(text: string, most = 32): string {
   const cut = text.length > 4 * most + 8 ? text.slice(0, 4 * most + 8) : text;
-  const visible = cut.trim() === "" ? Array.from(cut, (one) => BLANKS[one] ?? "␣").join("") || "∅" : cut.trim();
-  const clean = visible.replace(CONTROLS, (one) => BLANKS[one] ?? "�");
+  const visible =
+    cut.trim() === "" ? Array.from(cut, (character) => BLANKS[character] ?? "␣").join("") || "∅" : cut.trim();
+  const clean = visible.replace(CONTROLS, (character) => BLANKS[character] ?? "�");
   return cut.length < text.length
     ? `${Array.from(clean)
         .slice(0, most - 1)
@@ -39,23 +40,23 @@ export function direction(text: string): "ltr" | "rtl" {
   return letter && RTL.test(letter[0]) ? "rtl" : "ltr";
 }
 
-/** A piece of a word without the sign that it continues one. */
+/** A word piece without its continuation prefix. */
 export const bare = (text: string) => (text.startsWith("##") && text.length > 2 ? text.slice(2) : text);
 
-/** Whether a space goes before each token: told by the tokens themselves, or by where words begin. */
+/** Whether a space goes before each token: from the tokens themselves, or from where words begin. */
 export function spaces(tokens: Token[]): boolean[] {
-  const told = tokens.some((token) => !token.special && /^\s/.test(token.text) && token.text.trim() !== "");
+  const spaced = tokens.some((token) => !token.special && /^\s/.test(token.text) && token.text.trim() !== "");
   return tokens.map((token, i) => {
     const last = tokens[i - 1];
     if (!last) return false;
     if (token.special || last.special) return true;
-    if (told) return /^\s/.test(token.text);
+    if (spaced) return /^\s/.test(token.text);
     if (token.word === last.word && token.word >= 0) return false;
     return !token.text.startsWith("##") && !/^[.,;:!?)\]}%’”]+$/.test(token.text);
   });
 }
 
-/** Each token as a unit of its own. */
+/** One unit per token. */
 export function tokenUnits(tokens: Token[]): Unit[] {
   const space = spaces(tokens);
   return tokens.map((token, i) => ({
@@ -67,7 +68,7 @@ export function tokenUnits(tokens: Token[]): Unit[] {
   }));
 }
 
-/** Units that follow one another and belong to one word, put together; others stay. */
+/** Merge consecutive units of one word; the others stay. */
 export function wordUnits(units: Unit[], tokens: Token[]): { units: Unit[]; parts: number[][] } {
   const joined: Unit[] = [];
   const parts: number[][] = [];
@@ -90,5 +91,5 @@ export function wordUnits(units: Unit[], tokens: Token[]): { units: Unit[]; part
   return { units: joined, parts };
 }
 
-/** A unit in running text: the sign that a piece continues a word is not wanted there. */
+/** A unit in running text, without continuation prefixes. */
 export const running = (unit: Unit) => shown(unit.special ? unit.text : bare(unit.text), 80);

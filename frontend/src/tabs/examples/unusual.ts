@@ -1,8 +1,8 @@
-// Which heads treat an example unlike others: those whose cluster here holds few of their examples.
+// Heads that treat an example unlike others: their cluster here holds few of their examples.
 import { RARE } from "../../generated/thresholds";
 import { CODES, MISSING } from "../../lib/encoding";
 
-/** Whether there are so few examples that a single one is too large a share for a cluster to be rare. */
+/** Whether there are so few examples that no cluster can be rare, since one example already exceeds the threshold. */
 export const tooFew = (examples: number) => 1 / examples >= RARE;
 
 export interface Unlike {
@@ -38,9 +38,9 @@ export function countLabels(labels: Uint16Array, layers: number, heads: number):
   const n = new Uint32Array(grid);
   for (let example = 0, at = 0; example < examples; example++)
     for (let place = 0; place < grid; place++, at++) {
-      const own = code[labels[at]];
-      if (own < 0) continue;
-      table[place * codes.length + own]++;
+      const column = code[labels[at]];
+      if (column < 0) continue;
+      table[place * codes.length + column]++;
       n[place]++;
     }
   return { examples, layers, heads, labels, codes, table, n };
@@ -53,16 +53,16 @@ export function unlikeCounts({ examples, labels, codes, table, n }: Counts, rare
   codes.forEach((label, i) => (code[label] = i));
   const is = new Uint8Array(table.length);
   for (let i = 0; i < table.length; i++) is[i] = table[i] < rare * n[Math.floor(i / codes.length)] ? 1 : 0;
-  const found = new Uint16Array(examples);
+  const counts = new Uint16Array(examples);
   for (let example = 0, at = 0; example < examples; example++)
     for (let place = 0; place < grid; place++, at++) {
-      const own = code[labels[at]];
-      if (own >= 0) found[example] += is[place * codes.length + own];
+      const column = code[labels[at]];
+      if (column >= 0) counts[example] += is[place * codes.length + column];
     }
-  return found;
+  return counts;
 }
 
-/** How many examples some head treats unlike others, and the one that most heads do. */
+/** The number of examples that some head treats unlike others, and the example with the most such heads. */
 export function summarize(counts: Uint16Array): { examples: number; best: number; heads: number } {
   let [examples, best] = [0, 0];
   for (let example = 0; example < counts.length; example++) {
@@ -75,14 +75,14 @@ export function summarize(counts: Uint16Array): { examples: number; best: number
 /** The heads that treat an example unlike others, the rarest first. */
 export function unlike(counts: Counts, example: number, rare = RARE): Unlike[] {
   const { heads, labels, codes, table, n } = counts;
-  const found: Unlike[] = [];
-  if (example < 0 || example >= counts.examples) return found;
+  const out: Unlike[] = [];
+  if (example < 0 || example >= counts.examples) return out;
   for (let place = 0; place < n.length; place++) {
     const label = labels[example * n.length + place];
-    const own = codes.indexOf(label);
-    if (own < 0) continue;
-    const share = table[place * codes.length + own] / n[place];
-    if (share < rare) found.push({ layer: Math.floor(place / heads), head: place % heads, label, share, n: n[place] });
+    const column = codes.indexOf(label);
+    if (column < 0) continue;
+    const share = table[place * codes.length + column] / n[place];
+    if (share < rare) out.push({ layer: Math.floor(place / heads), head: place % heads, label, share, n: n[place] });
   }
-  return found.sort((a, b) => a.share - b.share || a.layer - b.layer || a.head - b.head);
+  return out.sort((a, b) => a.share - b.share || a.layer - b.layer || a.head - b.head);
 }

@@ -1,4 +1,4 @@
-// A column as keys: each map, or each example, has one of a few values, with a name and a count; amounts have a scale.
+// Encodes a column as keys: each map or example gets one of a few values with a name and a count; amounts have a scale.
 import type { ColumnCard } from "../../lib/api";
 import { decodeAmount, MISSING, UNKNOWN } from "../../lib/encoding";
 import { categoryColor, categoryMark, ramp, rgb } from "../../lib/palette";
@@ -7,9 +7,9 @@ import type { Shape } from "./places";
 
 export interface Category {
   key: number;
-  number: number; // what the address and the colors call it; -1 is noise or unknown
+  number: number; // in the URL and for colors; -1 is noise or unknown
   name: string;
-  count: number; // maps of the whole
+  count: number; // of all maps
 }
 
 export interface Amounts {
@@ -23,30 +23,30 @@ export interface Amounts {
 export interface Coded {
   level: "map" | "example";
   keys: Uint16Array;
-  size: number; // how many different keys there may be
+  size: number; // number of possible keys
   categories: Category[] | null; // null: an amount
   amounts: Amounts | null;
-  ordered: boolean; // categories that follow one another, such as layers
+  ordered: boolean; // whether categories have an order, such as layers
 }
 
 const STEPS = 255; // keys of an amount; one more is for the unknown
-const BEYOND = 0.005; // the share of maps that may lie beyond each end of a scale, so that a few do not make the rest alike
-/** Points begin with a color that is told from the ground. */
+const BEYOND = 0.005; // share of maps beyond each end of a scale, so that outliers do not flatten the rest
+/** Start of the color scale of points, so that the palest stands out from the background. */
 export const FAINTEST = 0.25;
 
-/** How often each key occurs among the maps that exist, or among some of them. */
+/** How often each key occurs among the maps that exist, or among the selected ones. */
 export function tally(
   coded: Pick<Coded, "keys" | "level" | "size">,
   shape: Shape,
   exists: Uint8Array,
-  some: Uint32Array | null = null,
+  selected: Uint32Array | null = null,
 ): Uint32Array {
   const out = new Uint32Array(coded.size);
   const each = coded.level === "map" ? 1 : shape.layers * shape.heads;
   const { keys } = coded;
-  if (some) {
-    if (each === 1) for (let k = 0; k < some.length; k++) out[keys[some[k]]]++;
-    else for (let k = 0; k < some.length; k++) out[keys[Math.floor(some[k] / each)]]++;
+  if (selected) {
+    if (each === 1) for (let k = 0; k < selected.length; k++) out[keys[selected[k]]]++;
+    else for (let k = 0; k < selected.length; k++) out[keys[Math.floor(selected[k] / each)]]++;
     return out;
   }
   if (each === 1) {
@@ -69,7 +69,7 @@ export function expanded(coded: Coded, shape: Shape): Uint16Array {
   return out;
 }
 
-/** Labels and codes: the value is the key; noise, the unknown and what does not exist share the last one. */
+/** Labels and codes: the value is the key; noise, unknown and missing values share the last key. */
 export function categorical(
   values: Uint16Array,
   level: Coded["level"],
@@ -108,10 +108,15 @@ export function positional(
   const coded = { level: "map" as const, keys, size: shape[`${what}s`] };
   const counts = tally(coded, shape, exists);
   const categories = [...counts].map((count, key) => ({ key, number: key, name: name(key), count }));
-  return { ...coded, categories: categories.filter((one) => one.count), amounts: null, ordered: what === "layer" };
+  return {
+    ...coded,
+    categories: categories.filter((category) => category.count),
+    amounts: null,
+    ordered: what === "layer",
+  };
 }
 
-/** An amount in 255 steps between two values that hold nearly all. */
+/** An amount in 255 steps between two values that enclose nearly all maps. */
 export function amounted(
   values: Uint16Array,
   card: Pick<ColumnCard, "level" | "low" | "high">,
@@ -142,7 +147,7 @@ export function amounted(
   return { level: card.level, keys, size: STEPS + 1, categories: null, amounts, ordered: false };
 }
 
-/** The value that so many of the known ones do not exceed. */
+/** The smallest value that at least `wanted` known values do not exceed. */
 function reached(counts: Uint32Array, wanted: number): number {
   let sum = 0;
   for (let value = 0; value < UNKNOWN; value++) {
@@ -152,14 +157,14 @@ function reached(counts: Uint32Array, wanted: number): number {
   return 0;
 }
 
-/** Numbers of examples in up to four ranges with about as many examples each. */
+/** Numbers of examples in up to four ranges with about equally many examples. */
 export function ranged(
   numbers: (number | null)[],
   shape: Shape,
   exists: Uint8Array,
   format: (value: number) => string,
 ): Coded {
-  const known = numbers.filter((one): one is number => one !== null).sort((a, b) => a - b);
+  const known = numbers.filter((value): value is number => value !== null).sort((a, b) => a - b);
   const cuts = [...new Set([0.25, 0.5, 0.75].map((share) => known[Math.floor(share * known.length)]))];
   const starts = cuts.filter((cut) => cut > known[0]);
   const rangeOf = (value: number) => starts.filter((start) => value >= start).length;
@@ -171,8 +176,8 @@ export function ranged(
   counts.forEach((count, key) => {
     if (!count) return;
     if (key === none) return categories.push({ key, number: -1, name: "unknown", count });
-    const own = known.filter((value) => rangeOf(value) === key);
-    const [low, high] = [format(own[0]), format(own[own.length - 1])];
+    const inRange = known.filter((value) => rangeOf(value) === key);
+    const [low, high] = [format(inRange[0]), format(inRange[inRange.length - 1])];
     categories.push({ key, number: key, name: low === high ? low : `${low} – ${high}`, count });
   });
   return { ...coded, categories, amounts: null, ordered: true };

@@ -1,4 +1,4 @@
-// A statistic inside a set of maps and outside of it.
+// A statistic inside and outside a set of maps.
 import type { ColumnCard } from "../../lib/api";
 import { decodeAmount, UNKNOWN } from "../../lib/encoding";
 
@@ -16,14 +16,14 @@ export interface Contrast {
   difference: number | null; // in standard deviations within the two groups
 }
 
-/** Sums of the known values, of all or of some. */
-export function sums(values: Uint16Array, some: Uint32Array | null): Sums {
+/** Sums of the known values of all or of the selected maps. */
+export function sums(values: Uint16Array, selected: Uint32Array | null): Sums {
   let n = 0;
   let sum = 0;
   let squares = 0; // of values up to TOP: exact up to two million maps, and good enough beyond
-  const total = some?.length ?? values.length;
+  const total = selected?.length ?? values.length;
   for (let k = 0; k < total; k++) {
-    const value = values[some ? some[k] : k];
+    const value = values[selected ? selected[k] : k];
     if (value === UNKNOWN) continue;
     n++;
     sum += value;
@@ -32,18 +32,18 @@ export function sums(values: Uint16Array, some: Uint32Array | null): Sums {
   return { n, sum, squares };
 }
 
-const wholes = new WeakMap<Uint16Array, Sums>();
+const cachedTotals = new WeakMap<Uint16Array, Sums>();
 
-function whole(values: Uint16Array): Sums {
-  if (!wholes.has(values)) wholes.set(values, sums(values, null));
-  return wholes.get(values)!;
+function totals(values: Uint16Array): Sums {
+  if (!cachedTotals.has(values)) cachedTotals.set(values, sums(values, null));
+  return cachedTotals.get(values)!;
 }
 
 const spread = ({ n, sum, squares }: Sums) => (n ? Math.max(0, squares - (sum * sum) / n) : 0);
 
-export function contrast(values: Uint16Array, some: Uint32Array, card: Pick<ColumnCard, "low" | "high">): Contrast {
-  const all = whole(values);
-  const inner = sums(values, some);
+export function contrast(values: Uint16Array, selected: Uint32Array, card: Pick<ColumnCard, "low" | "high">): Contrast {
+  const all = totals(values);
+  const inner = sums(values, selected);
   const outer = { n: all.n - inner.n, sum: all.sum - inner.sum, squares: all.squares - inner.squares };
   const mean = ({ n, sum }: Sums) => (n ? decodeAmount(sum / n, card) : null);
   const freedom = inner.n + outer.n - 2;

@@ -14,8 +14,8 @@ const shape: Shape = { examples: 50, layers: 4, heads: 3 };
 const N = 600;
 let seed = 7;
 const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
-const whole = (below: number) => Math.floor(random() * below);
-const positions = Uint16Array.from({ length: 2 * N }, () => whole(UNPLACED));
+const integer = (below: number) => Math.floor(random() * below);
+const positions = Uint16Array.from({ length: 2 * N }, () => integer(UNPLACED));
 for (let e = 0; e < shape.examples; e++) positions[2 * indexOf(shape, { example: e, layer: 1, head: 2 })] = UNPLACED; // layer 1 has two heads
 const exists = existing(positions);
 const all = Array.from(exists.keys()).filter((i) => exists[i]);
@@ -38,14 +38,14 @@ describe("places", () => {
 describe("coding", () => {
   it("counts categories of maps that exist, noise last", () => {
     const coded = categorical(labels, "map", (n) => `c${n}`, shape, exists);
-    for (const one of coded.categories!) {
-      const label = encodeLabel(one.number);
-      expect(one.count).toBe(all.filter((i) => labels[i] === label).length);
+    for (const category of coded.categories!) {
+      const label = encodeLabel(category.number);
+      expect(category.count).toBe(all.filter((i) => labels[i] === label).length);
     }
     expect(coded.categories!.at(-1)!.number).toBe(-1);
-    expect(coded.categories!.reduce((sum, one) => sum + one.count, 0)).toBe(all.length);
+    expect(coded.categories!.reduce((sum, category) => sum + category.count, 0)).toBe(all.length);
   });
-  it("spreads values of examples over their maps", () => {
+  it("expands values of examples to their maps", () => {
     const codes = Uint16Array.from({ length: 50 }, (_, e) => (e === 3 ? UNKNOWN : e % 3));
     const coded = categorical(codes, "example", String, shape, exists);
     const keys = expanded(coded, shape);
@@ -55,14 +55,14 @@ describe("coding", () => {
     const counts = tally(coded, shape, exists, some);
     expect([...counts]).toEqual([0, 1, 2, 3].map((key) => [...some].filter((i) => keys[i] === key).length));
   });
-  it("knows layers and heads", () => {
+  it("encodes layers and heads", () => {
     const layer = positional("layer", String, shape, exists);
     const head = positional("head", String, shape, exists);
     for (let i = 0; i < N; i++)
       expect([layer.keys[i], head.keys[i]]).toEqual([placeOf(shape, i).layer, placeOf(shape, i).head]);
-    expect(layer.categories!.map((one) => one.count)).toEqual([150, 100, 150, 150]);
+    expect(layer.categories!.map((category) => category.count)).toEqual([150, 100, 150, 150]);
   });
-  it("lays a scale over nearly all amounts and keeps the unknown apart", () => {
+  it("scales nearly all amounts and gives unknown values their own key", () => {
     const values = Uint16Array.from({ length: N }, (_, i) => (i === 5 ? UNKNOWN : i === 0 ? 60000 : 1000 + i));
     const coded = amounted(values, { level: "map", low: 0, high: TOP }, shape, new Uint8Array(N).fill(1));
     expect(coded.amounts).toMatchObject({ cutHigh: true, unknown: 1 });
@@ -71,19 +71,27 @@ describe("coding", () => {
     expect(coded.keys[0]).toBe(254);
     expect(coded.keys[300]).toBeGreaterThan(coded.keys[100]);
   });
-  it("holds an amount that never changes, and one that is never known", () => {
+  it("accepts constant amounts and amounts that are all unknown", () => {
     const card = { level: "map" as const, low: 2, high: 2 };
     expect(amounted(new Uint16Array(N), card, shape, exists).amounts).toMatchObject({ low: 2, high: 2 });
     expect(amounted(new Uint16Array(N).fill(UNKNOWN), card, shape, exists).amounts!.unknown).toBe(all.length);
   });
-  it("makes ranges that hold every example", () => {
+  it("makes ranges that cover every example", () => {
     const lengths = Array.from({ length: 50 }, (_, e) => (e < 2 ? null : 10 + e));
     const coded = ranged(lengths, shape, exists, (value) => value.toFixed());
-    expect(coded.categories!.map((one) => one.name)).toEqual(["12 – 23", "24 – 35", "36 – 47", "48 – 59", "unknown"]);
-    expect(coded.categories!.reduce((sum, one) => sum + one.count, 0)).toBe(all.length);
-    expect(ranged(new Array(50).fill(8), shape, exists, String).categories!.map((one) => one.name)).toEqual(["8"]);
+    expect(coded.categories!.map((category) => category.name)).toEqual([
+      "12 – 23",
+      "24 – 35",
+      "36 – 47",
+      "48 – 59",
+      "unknown",
+    ]);
+    expect(coded.categories!.reduce((sum, category) => sum + category.count, 0)).toBe(all.length);
+    expect(ranged(new Array(50).fill(8), shape, exists, String).categories!.map((category) => category.name)).toEqual([
+      "8",
+    ]);
   });
-  it("gives every key a color, and later tens a mark", () => {
+  it("gives every key a color, and keys from 10 on a mark", () => {
     const coded = categorical(
       Uint16Array.from({ length: N }, (_, i) => i % 24),
       "map",
@@ -108,7 +116,7 @@ describe("picking", () => {
     expect([...picked(shape, exists, { inside, examples, keys, chosen })]).toEqual(slow);
     expect([...picked(shape, exists, { inside: null, examples: null, keys: null, chosen: null })]).toEqual(all);
   });
-  it("dims what is not meant", () => {
+  it("dims maps outside the set", () => {
     expect(states(4, null, null)).toBeNull();
     expect([...states(4, Uint32Array.of(1, 2), Uint32Array.of(2, 3), true)!]).toEqual([
       DIMMED,
@@ -118,7 +126,7 @@ describe("picking", () => {
     ]);
     expect([...states(4, Uint32Array.of(1), Uint32Array.of(3))!]).toEqual([DIMMED, NORMAL, DIMMED, SELECTED]);
   });
-  it("reads and writes what is ticked", () => {
+  it("reads and writes checked categories", () => {
     expect(readNumbers("3,x,-1,")).toEqual([3, -1]);
     expect([toggled([3], -1), toggled([3], 3)]).toEqual(["-1,3", null]);
   });
@@ -150,14 +158,14 @@ describe("typical maps", () => {
     expect(nearest(positions, some, at, 6)).toEqual(slow);
     expect(nearest(positions, null, at, 3, slow[0])).not.toContain(slow[0]);
   });
-  it("stand for their cluster", () => {
+  it("belong to their cluster", () => {
     const coded = categorical(labels, "map", String, shape, exists);
     middles(positions, coded.keys, coded.size).forEach((at, key) => {
-      const own = all.filter((i) => coded.keys[i] === key);
-      expect(own.some((i) => positions[2 * i] === at![0] && positions[2 * i + 1] === at![1])).toBe(true);
+      const members = all.filter((i) => coded.keys[i] === key);
+      expect(members.some((i) => positions[2 * i] === at![0] && positions[2 * i + 1] === at![1])).toBe(true);
     });
   });
-  it("by chance are the same every time, and each once", () => {
+  it("are sampled reproducibly and without duplicates", () => {
     const some = Uint32Array.from(all);
     expect(drawn(some, 4)).toEqual(drawn(some, 4));
     expect(new Set(drawn(some, 9)).size).toBe(9);
@@ -167,23 +175,23 @@ describe("typical maps", () => {
 
 describe("contrast", () => {
   it("agrees with plain means and the pooled deviation", () => {
-    const values = Uint16Array.from({ length: N }, (_, i) => (i % 11 === 0 ? UNKNOWN : whole(UNKNOWN)));
+    const values = Uint16Array.from({ length: N }, (_, i) => (i % 11 === 0 ? UNKNOWN : integer(UNKNOWN)));
     const some = Uint32Array.from(all.filter((i) => i % 4 === 0));
     const card = { low: -2, high: 3 };
     const amountOf = (i: number) => -2 + (5 * values[i]) / TOP;
     const groups = [true, false].map((inner) =>
       [...values.keys()].filter((i) => values[i] !== UNKNOWN && some.includes(i) === inner).map(amountOf),
     );
-    const means = groups.map((group) => group.reduce((sum, one) => sum + one, 0) / group.length);
-    const squares = groups.map((group, g) => group.reduce((sum, one) => sum + (one - means[g]) ** 2, 0));
+    const means = groups.map((group) => group.reduce((sum, value) => sum + value, 0) / group.length);
+    const squares = groups.map((group, g) => group.reduce((sum, value) => sum + (value - means[g]) ** 2, 0));
     const deviation = Math.sqrt((squares[0] + squares[1]) / (groups[0].length + groups[1].length - 2));
-    const found = contrast(values, some, card);
-    expect(found.inside).toBeCloseTo(means[0], 9);
-    expect(found.outside).toBeCloseTo(means[1], 9);
-    expect(found.difference).toBeCloseTo((means[0] - means[1]) / deviation, 9);
-    expect([found.nInside, found.nOutside]).toEqual(groups.map((group) => group.length));
+    const result = contrast(values, some, card);
+    expect(result.inside).toBeCloseTo(means[0], 9);
+    expect(result.outside).toBeCloseTo(means[1], 9);
+    expect(result.difference).toBeCloseTo((means[0] - means[1]) / deviation, 9);
+    expect([result.nInside, result.nOutside]).toEqual(groups.map((group) => group.length));
   });
-  it("is silent where nothing can be said", () => {
+  it("is null where it is not defined", () => {
     expect(contrast(new Uint16Array(N).fill(9), Uint32Array.of(1), { low: 0, high: 1 }).difference).toBeNull();
     expect(contrast(new Uint16Array(N).fill(UNKNOWN), Uint32Array.of(1), { low: 0, high: 1 }).inside).toBeNull();
   });
@@ -191,13 +199,13 @@ describe("contrast", () => {
 
 describe("spread", () => {
   const coded = categorical(labels, "map", (n) => `c${n}`, shape, exists);
-  it("has shares of the set and of the whole that add up", () => {
+  it("has shares of the set and of all maps that add up", () => {
     const rows = spread(coded, shape, exists, Uint32Array.from(all.filter((i) => labels[i] === 2)));
-    expect(rows.reduce((sum, row) => sum + row.whole, 0)).toBeCloseTo(1);
+    expect(rows.reduce((sum, row) => sum + row.baseline, 0)).toBeCloseTo(1);
     expect(rows.find((row) => row.number === 2)!.share).toBe(1);
     expect(foremost(rows, false, 3).map((row) => row.number)).toEqual([2]);
   });
-  it("takes lengths and columns of the dataset", () => {
+  it("includes lengths and columns of the dataset", () => {
     const card = {
       level: "example",
       group: "examples",
@@ -232,8 +240,8 @@ describe("spread", () => {
       shape,
       exists,
     );
-    expect(factors.map((one) => one.label)).toEqual(["Length, tokens", "topic"]);
-    expect(factors[1].coded.categories!.map((one) => one.name)).toEqual(["b", "a", "unknown"]);
+    expect(factors.map((factor) => factor.label)).toEqual(["Length, tokens", "topic"]);
+    expect(factors[1].coded.categories!.map((category) => category.name)).toEqual(["b", "a", "unknown"]);
   });
 });
 
@@ -254,9 +262,9 @@ describe("sentences", () => {
       ),
     ).toEqual({ kind: "layers", layers: [2, 3], share: 1 });
   });
-  it("say on what they were seen", () => {
-    const text = (keep: Parameters<typeof from>[0], some = lengths, what = "text") =>
-      inputsText(inputsOf(from(keep), some), what);
+  it("say which examples they come from", () => {
+    const text = (keep: Parameters<typeof from>[0], tokens = lengths, what = "text") =>
+      inputsText(inputsOf(from(keep), tokens), what);
     expect(text(() => true)).toBe("on texts of every length");
     expect(text(({ example }) => example === 9)).toBe("all on text 9");
     expect(text(({ example }) => example > 40)).toBe("all on texts of more than 43 tokens");
@@ -264,8 +272,8 @@ describe("sentences", () => {
     expect(text(() => true, new Array(50).fill(197), "image")).toBe("on 50 images");
   });
   it("name the patterns", () => {
-    const text = (...shares: [name: string, share: number, whole: number][]) =>
-      mixtureText(mixtureOf(shares.map(([name, share, whole]) => ({ name, share, whole }))));
+    const text = (...shares: [name: string, share: number, baseline: number][]) =>
+      mixtureText(mixtureOf(shares.map(([name, share, baseline]) => ({ name, share, baseline }))));
     expect(text(["far, broad", 0.3, 0.9], ["itself", 0.5, 0.1])).toBe("50% “itself” and 30% “far, broad”");
     expect(text(["a", 0.55, 0.5], ["b", 0.45, 0.5])).toBe("the same mix of patterns as in all maps");
     expect(text(["a", 0.2, 0.5], ["b", 0.8, 0.5])).toBe("80% “b”");
@@ -276,7 +284,7 @@ describe("sentences", () => {
     );
     expect(setSentence("9 maps selected", ["", "all “a”", "on 3 texts"])).toBe("9 maps selected: all “a”; on 3 texts.");
   });
-  it("say how far the picture can be trusted", () => {
+  it("say how far the projection can be trusted", () => {
     const facts = { maps: 10080, heads: 72, examples: 140, modality: "text", trustworthiness: 0.9, patterns: 18 };
     expect(wholeSentence(facts)).toBe(
       "10,080 maps of 72 heads on 140 texts: near points mostly look alike (trustworthiness 0.90); 18 patterns.",

@@ -1,5 +1,5 @@
-// Which maps are looked at: those inside the lasso, on the texts that were searched for, in the chosen categories. Each
-// narrows what the others leave.
+// Which maps are picked: those inside the lasso, on the texts found by the search, and in the chosen categories. All
+// conditions apply together.
 import type { Axes } from "../../points/quantile";
 import { DIMMED, NORMAL, SELECTED } from "../../points/style";
 import { readPolygon, writePolygon, type Polygon } from "../../points/polygon";
@@ -15,17 +15,17 @@ export interface Narrowing {
 export function picked(shape: Shape, exists: Uint8Array, { inside, examples, keys, chosen }: Narrowing): Uint32Array {
   const each = shape.layers * shape.heads;
   const total = inside?.length ?? exists.length;
-  const found = new Uint32Array(total);
+  const maps = new Uint32Array(total);
   let count = 0;
   for (let k = 0; k < total; k++) {
     const i = inside ? inside[k] : k;
     if (!exists[i] || (examples && !examples[Math.floor(i / each)]) || (keys && chosen && !chosen[keys[i]])) continue;
-    found[count++] = i;
+    maps[count++] = i;
   }
-  return found.slice(0, count);
+  return maps.slice(0, count);
 }
 
-/** How each map is drawn: `base` as usual and the rest dimmed (null: all as usual), `front` larger and above. */
+/** How each map is drawn: `base` normal and the rest dimmed (null: all normal), `front` larger and on top. */
 export function states(
   total: number,
   base: Uint32Array | null,
@@ -46,18 +46,18 @@ export const readNumbers = (text: string | undefined): number[] =>
     .filter((part) => /^-?\d{1,6}$/.test(part))
     .map(Number);
 
-/** One more or one less. */
-export const toggled = (numbers: number[], one: number): string | null =>
-  (numbers.includes(one) ? numbers.filter((other) => other !== one) : [...numbers, one].sort((a, b) => a - b)).join(
+/** Add or remove a number. */
+export const toggled = (numbers: number[], number: number): string | null =>
+  (numbers.includes(number) ? numbers.filter((n) => n !== number) : [...numbers, number].sort((a, b) => a - b)).join(
     ",",
   ) || null;
 
-const QUANTILE = "q-"; // before a lasso that was drawn on quantile axes
+const QUANTILE = "q-"; // prefix of a lasso drawn on quantile axes
 
 export const writeLasso = (polygon: Polygon, axes: Axes) =>
   (axes === "quantile" ? QUANTILE : "") + writePolygon(polygon);
 
-/** A lasso and the axes it was drawn on: it keeps its maps when others are shown. */
+/** A lasso and the axes it was drawn on; it keeps its maps when the axes change. */
 export function readLasso(text: string | undefined): { polygon: Polygon; axes: Axes } | null {
   const axes = text?.startsWith(QUANTILE) ? "quantile" : "linear";
   const polygon = readPolygon(axes === "quantile" ? text!.slice(QUANTILE.length) : text);

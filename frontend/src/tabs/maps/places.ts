@@ -1,4 +1,4 @@
-// The numbers of maps: ((example * layers) + layer) * heads + head, over the full grid.
+// Indices of maps: ((example * layers) + layer) * heads + head, over the full grid.
 import type { AtlasCard } from "../../lib/api";
 import { UNPLACED } from "../../lib/encoding";
 import type { HeadRef } from "../../lib/selection.svelte";
@@ -47,17 +47,17 @@ export function ofExample(shape: Shape, example: number): Uint32Array {
 export function withValue(values: Uint16Array, value: number): Uint32Array {
   let count = 0;
   for (let i = 0; i < values.length; i++) if (values[i] === value) count++;
-  const found = new Uint32Array(count);
-  for (let i = 0, at = 0; at < count; i++) if (values[i] === value) found[at++] = i;
-  return found;
+  const maps = new Uint32Array(count);
+  for (let i = 0, at = 0; at < count; i++) if (values[i] === value) maps[at++] = i;
+  return maps;
 }
 
-/** 1 for each map that exists: layers may have fewer heads, and a map may have no place. */
+/** 1 for each map that exists: layers may have fewer heads, and a map may be unplaced. */
 export function existing(positions: Uint16Array): Uint8Array {
   const out = new Uint8Array(positions.length >> 1);
   for (let i = 0; i < out.length; i++) out[i] = positions[2 * i] === UNPLACED ? 0 : 1;
   return out;
 }
 
-/** Those of a list that exist. */
+/** The maps of a list that exist. */
 export const thatExist = (list: Uint32Array, exists: Uint8Array) => list.filter((index) => exists[index] === 1);

@@ -3,28 +3,28 @@ import { BOTH_ENDS, MAINLY, MOST, SAME_MIX } from "../../generated/thresholds";
 import type { Inputs, Mixture, Origin } from "../../lib/wording";
 import type { Shape } from "./places";
 
-const SEVERAL = 8; // examples: fewer are not of every length
+const SEVERAL = 8; // examples: fewer do not count as every length
 
-/** How many of some maps each head and each example has. */
+/** The number of selected maps of each head and each example. */
 export interface Sources {
   total: number;
   heads: Uint32Array; // layer by layer
   examples: Uint32Array;
 }
 
-export function sources(shape: Shape, some: Uint32Array): Sources {
+export function sources(shape: Shape, selected: Uint32Array): Sources {
   const each = shape.layers * shape.heads;
   const heads = new Uint32Array(each);
   const examples = new Uint32Array(shape.examples);
-  for (let k = 0; k < some.length; k++) {
-    const example = Math.floor(some[k] / each);
+  for (let k = 0; k < selected.length; k++) {
+    const example = Math.floor(selected[k] / each);
     examples[example]++;
-    heads[some[k] - example * each]++;
+    heads[selected[k] - example * each]++;
   }
-  return { total: some.length, heads, examples };
+  return { total: selected.length, heads, examples };
 }
 
-/** The fewest entries that hold most of the sum, the largest first. */
+/** The smallest set of entries that makes up most of the sum, largest first. */
 function fewest(counts: ArrayLike<number>, total: number): { entries: number[]; share: number } {
   const order = Array.from(counts, (_, at) => at).sort((a, b) => counts[b] - counts[a]);
   const entries: number[] = [];
@@ -39,7 +39,7 @@ function fewest(counts: ArrayLike<number>, total: number): { entries: number[]; 
 
 const nonzero = (counts: Uint32Array) => counts.reduce((sum, count) => sum + Number(count > 0), 0);
 
-/** A few heads, a few layers, or many heads. */
+/** Whether maps come from a few heads, a few layers, or many heads. */
 export function originOf(shape: Shape, { heads, total }: Sources): Origin {
   const few = fewest(heads, total);
   if (few.entries.length <= 3) {
@@ -61,7 +61,7 @@ export function originOf(shape: Shape, { heads, total }: Sources): Origin {
   };
 }
 
-/** One example, long ones, short ones, or all kinds. */
+/** Whether maps come from one example, long ones, short ones, or all lengths. */
 export function inputsOf({ examples, total }: Sources, lengths: number[]): Inputs {
   const used = nonzero(examples);
   if (used === 1) return { kind: "one", example: examples.findIndex((count) => count > 0) };
@@ -80,10 +80,10 @@ export function inputsOf({ examples, total }: Sources, lengths: number[]): Input
   return everyLength ? { kind: "every length" } : { kind: "some", examples: used };
 }
 
-/** The one pattern, or the two, that most maps of a set show; or that it shows them as all maps do. */
-export function mixtureOf(shares: { name: string; share: number; whole: number }[]): Mixture {
-  const apart = shares.reduce((sum, { share, whole }) => sum + Math.abs(share - whole), 0) / 2;
-  if (shares.length > 1 && apart < SAME_MIX) return "same mix";
+/** The one or two main patterns of a set of maps, or “same mix” if their shares are those of all maps. */
+export function mixtureOf(shares: { name: string; share: number; baseline: number }[]): Mixture {
+  const distance = shares.reduce((sum, { share, baseline }) => sum + Math.abs(share - baseline), 0) / 2;
+  if (shares.length > 1 && distance < SAME_MIX) return "same mix";
   const top = [...shares].sort((a, b) => b.share - a.share);
   return top.slice(0, top[0]?.share >= MAINLY ? 1 : 2);
 }

@@ -1,4 +1,4 @@
-// How maps of a set spread over the values of a column, against all maps.
+// Distribution of a set of maps over the values of a column, compared with all maps.
 import type { ColumnCard, Examples } from "../../lib/api";
 import { encodeCode } from "../../lib/encoding";
 import { amount, count } from "../../lib/wording";
@@ -10,8 +10,8 @@ export interface Row {
   name: string;
   maps: number; // of the set
   share: number; // of the set
-  all: number; // maps of the whole
-  whole: number; // share of the whole
+  all: number; // of all maps
+  baseline: number; // share of all maps
 }
 
 export interface Factor {
@@ -21,39 +21,39 @@ export interface Factor {
 }
 
 /** The values of a column that occur, in the order of the column. */
-export function spread(coded: Coded, shape: Shape, exists: Uint8Array, some: Uint32Array): Row[] {
-  const counts = tally(coded, shape, exists, some);
+export function spread(coded: Coded, shape: Shape, exists: Uint8Array, selected: Uint32Array): Row[] {
+  const counts = tally(coded, shape, exists, selected);
   const categories = coded.categories ?? [];
-  const total = categories.reduce((sum, one) => sum + one.count, 0);
+  const total = categories.reduce((sum, category) => sum + category.count, 0);
   return categories.map(({ key, number, name, count }) => ({
     number,
     name,
     maps: counts[key],
-    share: some.length ? counts[key] / some.length : 0,
+    share: selected.length ? counts[key] / selected.length : 0,
     all: count,
-    whole: total ? count / total : 0,
+    baseline: total ? count / total : 0,
   }));
 }
 
-/** The rows worth reading: the largest shares; values that follow one another keep their order. */
+/** The rows with the largest shares; ordered values keep their order. */
 export function foremost(rows: Row[], ordered: boolean, most: number): Row[] {
   if (rows.length <= most && ordered) return rows;
   const largest = [...rows]
-    .sort((a, b) => b.share - a.share || b.whole - a.whole)
+    .sort((a, b) => b.share - a.share || b.baseline - a.baseline)
     .filter((row) => row.maps > 0)
     .slice(0, most);
   return ordered ? rows.filter((row) => largest.includes(row)) : largest;
 }
 
-/** What examples differ by: their length, and the dataset's own columns. */
+/** Factors of the examples: their length, and the columns of the dataset. */
 export function factorsOf(cards: ColumnCard[], examples: Examples, shape: Shape, exists: Uint8Array): Factor[] {
   const factors: Factor[] = [];
-  for (const card of cards.filter((one) => one.group === "examples")) {
+  for (const card of cards.filter((column) => column.group === "examples")) {
     const name = card.name.replace(/^example\./, "");
     const values = { n_tokens: examples.n_tokens, n_target: examples.n_target }[name] ?? examples.columns[name];
     if (!values) continue;
-    const whole = values.every((value) => value === null || Number.isInteger(value));
-    const format = (value: number) => (whole ? count(value) : amount(value));
+    const integers = values.every((value) => value === null || Number.isInteger(value));
+    const format = (value: number) => (integers ? count(value) : amount(value));
     const coded =
       card.kind === "number"
         ? ranged(

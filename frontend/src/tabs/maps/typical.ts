@@ -1,14 +1,14 @@
-// Typical maps of a set, and the middles of clusters, by their places in the plane.
+// Typical maps of a set, and the centers of clusters, by position on the plane.
 import { CODES, UNPLACED } from "../../lib/encoding";
 
-const BINS = 1024; // for the medians of clusters: near enough to find a map
+const BINS = 1024; // for the medians of clusters: precise enough to find a map
 
 /** The median of both coordinates. */
-export function middle(positions: Uint16Array, some: Uint32Array): [number, number] {
+export function middle(positions: Uint16Array, selected: Uint32Array): [number, number] {
   return [0, 1].map((axis) => {
     const counts = new Uint32Array(CODES);
-    for (let k = 0; k < some.length; k++) counts[positions[2 * some[k] + axis]]++;
-    return halfway(counts, 0, CODES, some.length);
+    for (let k = 0; k < selected.length; k++) counts[positions[2 * selected[k] + axis]]++;
+    return halfway(counts, 0, CODES, selected.length);
   }) as [number, number];
 }
 
@@ -18,8 +18,8 @@ function halfway(counts: Uint32Array, first: number, length: number, total: numb
   return 0;
 }
 
-/** Where each key's name is written: at the map nearest to the median, since a cluster of several islands has its median in
- *  the sea between them; null where there are no maps. */
+/** Where the name of each key is written: at the map nearest to the median, since the median of a cluster of several
+ *  islands lies between them; null if there are no maps. */
 export function middles(positions: Uint16Array, keys: Uint16Array, size: number): ([number, number] | null)[] {
   const [across, up] = [new Uint32Array(size * BINS), new Uint32Array(size * BINS)];
   const totals = new Uint32Array(size);
@@ -40,26 +40,26 @@ export function middles(positions: Uint16Array, keys: Uint16Array, size: number)
     const key = keys[i];
     const dx = positions[2 * i] - x[key];
     const dy = positions[2 * i + 1] - y[key];
-    const own = dx * dx + dy * dy;
-    if (own >= far[key]) continue;
-    far[key] = own;
+    const distance = dx * dx + dy * dy;
+    if (distance >= far[key]) continue;
+    far[key] = distance;
     best[key] = i;
   }
   return Array.from(best, (i) => (i < 0 ? null : [positions[2 * i], positions[2 * i + 1]]));
 }
 
-/** The maps nearest to a place, the nearest first. */
+/** The maps nearest to a position, nearest first. */
 export function nearest(
   positions: Uint16Array,
-  some: Uint32Array | null,
+  selected: Uint32Array | null,
   [x, y]: [number, number],
   most: number,
   except = -1,
 ): number[] {
   const best: { index: number; far: number }[] = [];
-  const total = some?.length ?? positions.length >> 1;
+  const total = selected?.length ?? positions.length >> 1;
   for (let k = 0; k < total; k++) {
-    const index = some ? some[k] : k;
+    const index = selected ? selected[k] : k;
     if (index === except || positions[2 * index] === UNPLACED) continue;
     const far = (positions[2 * index] - x) ** 2 + (positions[2 * index + 1] - y) ** 2;
     if (best.length === most && far >= best[most - 1].far) continue;
@@ -68,19 +68,19 @@ export function nearest(
     best.splice(at, 0, { index, far });
     if (best.length > most) best.pop();
   }
-  return best.map((one) => one.index);
+  return best.map((map) => map.index);
 }
 
-/** Some of a list by chance, the same every time, none of them in `except`. */
-export function drawn(some: Uint32Array, most: number, except: number[] = []): number[] {
-  const found: number[] = [];
-  let seed = some.length;
-  for (let tries = 0; tries < 8 * most && found.length < most && some.length; tries++) {
+/** A reproducible random sample of maps, without those in `except`. */
+export function drawn(maps: Uint32Array, most: number, except: number[] = []): number[] {
+  const out: number[] = [];
+  let seed = maps.length;
+  for (let tries = 0; tries < 8 * most && out.length < most && maps.length; tries++) {
     seed = (seed + 0x6d2b79f5) | 0;
     let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    const index = some[Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * some.length)];
-    if (!found.includes(index) && !except.includes(index)) found.push(index);
+    const index = maps[Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * maps.length)];
+    if (!out.includes(index) && !except.includes(index)) out.push(index);
   }
-  return found;
+  return out;
 }

@@ -1,4 +1,4 @@
-// Everything the tab derives from the address and the atlas: what is asked for, how it is colored, what is picked.
+// Everything the tab derives from the URL and the atlas: loaded data, colors, picked and selected maps.
 import { paths } from "../../generated/paths";
 import { buffer, get, type AtlasCard, type ColumnCard } from "../../lib/api";
 import { clusterNames, currentClustering } from "../../lib/clustering";
@@ -19,13 +19,13 @@ import { factorsOf } from "./spread";
 
 /** What the colors stand for. */
 export interface Meaning {
-  name: string; // in the address
+  name: string; // in the URL
   label: string;
   group: string;
   card: ColumnCard | null; // null: layer or head
 }
 
-/** A set of maps that the side describes, and why it is one. */
+/** The set of maps described at the side, and how it was chosen. */
 export interface Described {
   maps: Uint32Array;
   by: "pick" | "head" | "cluster" | "example";
@@ -49,13 +49,13 @@ export class MapsView {
     return this.#atlas();
   }
 
-  // — what is asked for
+  // — what is loaded
   readonly shape = $derived.by(() => shapeOf(this.atlas));
   readonly of = $derived.by(() => currentClustering(this.atlas));
   readonly projection = $derived.by(() => {
     const all = this.atlas.projections;
     const best = [...all].sort((a, b) => (b.trustworthiness ?? 0) - (a.trustworthiness ?? 0))[0];
-    return all.find((one) => one.name === route.params.projection) ?? best ?? null;
+    return all.find((card) => card.name === route.params.projection) ?? best ?? null;
   });
   readonly meanings = $derived.by((): Meaning[] => {
     const cards = this.atlas.columns.map((card) => {
@@ -68,13 +68,13 @@ export class MapsView {
       ["head", "Head within the layer"],
     ].map(([name, label]) => ({ name, label, group: "Place", card: null }));
     return [
-      ...cards.filter((one) => one.group === "Clusters"),
+      ...cards.filter((meaning) => meaning.group === "Clusters"),
       ...places,
-      ...cards.filter((one) => one.group !== "Clusters"),
+      ...cards.filter((meaning) => meaning.group !== "Clusters"),
     ];
   });
   readonly meaning = $derived.by(() => {
-    const find = (name: string | undefined) => this.meanings.find((one) => one.name === name);
+    const find = (name: string | undefined) => this.meanings.find((meaning) => meaning.name === name);
     return find(route.params.color) ?? find(`cluster.${this.of}`) ?? find("layer")!;
   });
 
@@ -90,10 +90,10 @@ export class MapsView {
       ? null
       : get
           .clusters(this.of)
-          .then(async (found) => ({ found, labels: await buffer(paths.column({ column: found.labels })) })),
+          .then(async (payload) => ({ payload, labels: await buffer(paths.column({ column: payload.labels })) })),
   );
   readonly #examples = resource(() => get.examples());
-  readonly #found = resource(() => {
+  readonly #matches = resource(() => {
     const q = (route.params.q ?? "").trim();
     if (!q) return null;
     // images have no texts: their ids are searched
@@ -104,20 +104,20 @@ export class MapsView {
 
   get error() {
     return (
-      this.#places.error ?? this.#column.error ?? this.#clusters.error ?? this.#examples.error ?? this.#found.error
+      this.#places.error ?? this.#column.error ?? this.#clusters.error ?? this.#examples.error ?? this.#matches.error
     );
   }
   get examples() {
     return this.#examples.value;
   }
   get clusters() {
-    return this.#clusters.value?.found.clusters ?? [];
+    return this.#clusters.value?.payload.clusters ?? [];
   }
   get labels() {
     return this.#clusters.value?.labels ?? null;
   }
   readonly positions = $derived.by(() => this.#places.value ?? NONE);
-  /** Where points are drawn. What is near what is always told by `positions`: quantile axes are another look at them. */
+  /** Axes of the plot. Neighbors are always computed from `positions`; quantile axes only change how they are drawn. */
   readonly axes = $derived.by((): Axes => (route.params.axes === "quantile" ? "quantile" : "linear"));
   readonly quantile = $derived.by(() =>
     this.axes === "quantile" && this.positions.length ? cachedQuantileLayout(this.positions) : null,
@@ -151,18 +151,18 @@ export class MapsView {
       exists,
     );
   });
-  /** What the colors stand for at this moment: until a column has come, those before it stay. */
+  /** What the colors currently stand for: the previous meaning stays until the new column has loaded. */
   readonly shown = $derived.by(() => {
     const card = this.#column.value?.card;
     return this.meaning.card === null
       ? this.meaning
-      : (this.meanings.find((one) => card && one.card === card) ?? this.meaning);
+      : (this.meanings.find((meaning) => card && meaning.card === card) ?? this.meaning);
   });
   readonly keys = $derived.by(() =>
     this.coded ? expanded(this.coded, this.shape) : new Uint16Array(this.exists.length),
   );
   readonly paint = $derived.by(() => colored(this.coded ?? BLANK, theme.current));
-  /** The clusters of the clustering that is shown, whatever the colors stand for. */
+  /** The clusters of the current clustering, whatever the colors stand for. */
   readonly patterns = $derived.by(() =>
     this.labels && this.exists.length
       ? categorical(
@@ -174,7 +174,7 @@ export class MapsView {
         )
       : null,
   );
-  /** Lengths and the dataset's own columns, by which examples differ. */
+  /** Lengths and dataset columns of the examples. */
   readonly factors = $derived.by(() =>
     this.examples && this.exists.length ? factorsOf(this.atlas.columns, this.examples, this.shape, this.exists) : [],
   );
@@ -188,12 +188,12 @@ export class MapsView {
     return positional(what, name, this.shape, this.exists);
   }
 
-  /** The value that a map is colored by, in words. */
+  /** The value that a map is colored by, as text. */
   valueOf(index: number): string {
     const column = this.#column.value;
     const { shown, coded, keys } = this;
     if (!coded) return "";
-    if (coded.categories) return coded.categories.find((one) => one.key === keys[index])?.name ?? "";
+    if (coded.categories) return coded.categories.find((category) => category.key === keys[index])?.name ?? "";
     if (!column || column.card !== shown.card) return "";
     const at = column.card.level === "map" ? index : Math.floor(index / (this.shape.layers * this.shape.heads));
     return column.values[at] === UNKNOWN ? "unknown" : amount(decodeAmount(column.values[at], column.card));
@@ -207,7 +207,7 @@ export class MapsView {
 
   // — what is picked
   readonly lasso = $derived.by(() => readLasso(route.params.lasso));
-  /** The lasso as it lies on the axes that are shown. */
+  /** The lasso on the current axes. */
   readonly outline = $derived.by(() => {
     const { lasso, axes, positions } = this;
     if (!lasso || lasso.axes === axes || !positions.length) return lasso?.polygon ?? null;
@@ -215,28 +215,30 @@ export class MapsView {
     return warpPolygon(lasso.polygon, axes === "quantile" ? toQuantile : toLinear);
   });
   readonly only = $derived.by(() => (this.coded?.categories ? readNumbers(route.params.only) : []));
-  readonly found = $derived.by(() => (route.params.q?.trim() ? (this.#found.value ?? []) : null));
-  readonly searching = $derived.by(() => this.#found.loading);
+  /** Examples that match the search; null without a search. */
+  readonly matchingExamples = $derived.by(() => (route.params.q?.trim() ? (this.#matches.value ?? []) : null));
+  readonly searching = $derived.by(() => this.#matches.loading);
   readonly #inside = $derived.by(() => {
-    const { lasso, positions } = this; // the maps inside are those of the axes it was drawn on, whatever is shown
+    const { lasso, positions } = this; // tested on the axes it was drawn on, whatever axes are shown
     if (!lasso || !positions.length) return null;
     return gridOf(lasso.axes === "quantile" ? cachedQuantileLayout(positions).positions : positions).inside(
       lasso.polygon,
     );
   });
   readonly pick = $derived.by((): Uint32Array | null => {
-    const { found, only, coded, shape, exists, keys } = this;
+    const { matchingExamples, only, coded, shape, exists, keys } = this;
     const inside = this.#inside;
-    if (!exists.length || (!inside && !found && !only.length)) return null;
+    if (!exists.length || (!inside && !matchingExamples && !only.length)) return null;
     const flagged = (size: number, numbers: Iterable<number>) => {
       const flags = new Uint8Array(size);
       for (const n of numbers) flags[n] = 1;
       return flags;
     };
-    const chosen = coded?.categories?.filter((one) => only.includes(one.number)).map((one) => one.key) ?? [];
+    const chosen =
+      coded?.categories?.filter((category) => only.includes(category.number)).map((category) => category.key) ?? [];
     return picked(shape, exists, {
       inside,
-      examples: found && flagged(shape.examples, found),
+      examples: matchingExamples && flagged(shape.examples, matchingExamples),
       keys: only.length ? keys : null,
       chosen: only.length && coded ? flagged(coded.size, chosen) : null,
     });

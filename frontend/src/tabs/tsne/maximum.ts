@@ -1,11 +1,11 @@
-// The picture of maximum attention: heads down, tokens across, broken into bands as text is into lines.
+// Maximum attention: one row per head, one column per token, wrapped into bands like lines of text.
 import { largest } from "../../lib/draw";
 import type { Unit } from "../examples/tokens";
 
 export const LEFT = 34; // room for the names of heads
-export const TOP = 74; // and for tokens, written upwards
+export const TOP = 74; // room for tokens, written vertically
 export const ROW = 14; // pixels of a head
-const NARROW = 16; // pixels of a token: its letters have just room
+const NARROW = 16; // pixels of a token: just enough for its letters
 const WIDE = 28;
 
 export interface Maximum {
@@ -14,22 +14,22 @@ export interface Maximum {
   keys: Unit[];
   queries: Unit[];
   values: Uint16Array; // encoded attention (head, key)
-  whose: Uint16Array; // the query that gives it
+  argmax: Uint16Array; // the query each value comes from
   top: number; // of the encoded values
 }
 
-/** What the server sent of a layer, or null if it is not of these tokens. */
+/** Parse the response for a layer; null if it does not match these tokens. */
 export function maximumOf(
-  sent: Uint16Array,
+  response: Uint16Array,
   layer: number,
   heads: number,
   queries: Unit[],
   keys: Unit[],
 ): Maximum | null {
   const size = heads * keys.length;
-  if (!size || sent.length !== 2 * size) return null;
-  const values = sent.subarray(0, size);
-  return { layer, heads, keys, queries, values, whose: sent.subarray(size), top: largest(values) };
+  if (!size || response.length !== 2 * size) return null;
+  const values = response.subarray(0, size);
+  return { layer, heads, keys, queries, values, argmax: response.subarray(size), top: largest(values) };
 }
 
 export interface Band {
@@ -37,7 +37,7 @@ export interface Band {
   to: number;
 }
 
-/** As many tokens in a band as fit; a single band is spread a little. */
+/** Split tokens into bands of as many as fit; a single band uses wider cells. */
 export function bandsOf(count: number, room: number): { cell: number; bands: Band[] } {
   const fit = Math.max(1, Math.floor(room / NARROW));
   const cell = count <= fit ? Math.max(NARROW, Math.min(WIDE, Math.floor(room / Math.max(1, count)))) : NARROW;
@@ -50,7 +50,7 @@ export function bandsOf(count: number, room: number): { cell: number; bands: Ban
   };
 }
 
-/** The values of a band alone (head, key). */
+/** The values of one band (head, key). */
 export function cut({ values, heads, keys }: Maximum, { from, to }: Band): Uint16Array {
   const out = new Uint16Array(heads * (to - from));
   for (let head = 0; head < heads; head++)

@@ -1,5 +1,5 @@
-// Where words are written beside their points: never over one another, never over a point, and where there is a choice
-// not so near to another point that one could take the word for its. The first in the list have the right of way.
+// Places words next to their points: never over each other or over a point, and if possible not so close to another
+// point that the word seems to belong to it. Words earlier in the list are placed first.
 import type { Size } from "../../points/camera";
 
 export interface Name {
@@ -24,10 +24,10 @@ export interface Box {
 const HALF = 6.5; // half the height of letters
 const AWAY = 6; // from the middle of a point to its word
 const DOT = 3; // radius of a point
-const CLEAR = 6; // from a word to a point that it does not belong to, if there is room
+const CLEAR = 6; // preferred distance of a word from the points of other words
 const SIDE = 32; // pixels of a bucket
 
-/** Where the left end and the middle of a word may be: right, left, above, below, and between these. */
+/** Candidate places of a word (left end, middle): right, left, above, below, and in between. */
 const places = (x: number, y: number, width: number): Spot[] => [
   [x + AWAY, y],
   [x - AWAY - width, y],
@@ -44,21 +44,21 @@ const places = (x: number, y: number, width: number): Spot[] => [
 ];
 
 class Buckets<T> {
-  private readonly kept = new Map<number, T[]>();
+  private readonly items = new Map<number, T[]>();
   private *cells({ left, top, right, bottom }: Box) {
     for (let row = Math.floor(top / SIDE); row <= Math.floor(bottom / SIDE); row++)
       for (let column = Math.floor(left / SIDE); column <= Math.floor(right / SIDE); column++)
         yield row * 4096 + column;
   }
-  add(box: Box, one: T) {
+  add(box: Box, item: T) {
     for (const cell of this.cells(box)) {
-      const there = this.kept.get(cell);
-      if (there) there.push(one);
-      else this.kept.set(cell, [one]);
+      const bucket = this.items.get(cell);
+      if (bucket) bucket.push(item);
+      else this.items.set(cell, [item]);
     }
   }
-  some(box: Box, hits: (one: T) => boolean): boolean {
-    for (const cell of this.cells(box)) if (this.kept.get(cell)?.some(hits)) return true;
+  some(box: Box, hits: (item: T) => boolean): boolean {
+    for (const cell of this.cells(box)) if (this.items.get(cell)?.some(hits)) return true;
     return false;
   }
 }
@@ -72,8 +72,8 @@ const grown = ({ left, top, right, bottom }: Box, by: number): Box => ({
 const meets = (a: Box, b: Box) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
 /**
- * Words that have room among `spots`, all points of the picture, and beside what is `taken`; with `over` they may lie
- * over points if they must.
+ * The words that fit among `spots`, all points of the figure, and outside the boxes in `taken`; with `over` they may
+ * cover points if there is no other room.
  */
 export function written(
   names: readonly Name[],
@@ -91,11 +91,11 @@ export function written(
   for (const name of names) {
     const [x, y] = spots[name.i];
     if (outside([x, y])) continue;
-    let [found, least] = [null as Spot | null, over ? 3 : 2];
+    let [spot, least] = [null as Spot | null, over ? 3 : 2];
     for (const [left, middle] of places(x, y, name.width)) {
       const box = { left, top: middle - HALF, right: left + name.width, bottom: middle + HALF };
       if (box.left < 1 || box.top < 1 || box.right > frame.right - 1 || box.bottom > frame.bottom - 1) continue;
-      if (words.some(grown(box, 2), (one) => meets(one, grown(box, 2)))) continue;
+      if (words.some(grown(box, 2), (word) => meets(word, grown(box, 2)))) continue;
       const near = (by: number) => {
         const around = grown(box, by);
         return points.some(
@@ -109,12 +109,12 @@ export function written(
         );
       };
       const cost = !near(CLEAR) ? 0 : !near(DOT) ? 1 : 2;
-      if (cost < least) [found, least] = [[left, middle], cost];
+      if (cost < least) [spot, least] = [[left, middle], cost];
       if (!cost) break;
     }
-    if (!found) continue;
-    out.push({ ...name, x: found[0], y: found[1] });
-    const box = { left: found[0], top: found[1] - HALF, right: found[0] + name.width, bottom: found[1] + HALF };
+    if (!spot) continue;
+    out.push({ ...name, x: spot[0], y: spot[1] });
+    const box = { left: spot[0], top: spot[1] - HALF, right: spot[0] + name.width, bottom: spot[1] + HALF };
     words.add(box, box);
   }
   return out;

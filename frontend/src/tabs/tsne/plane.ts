@@ -1,4 +1,4 @@
-// A layout in the plane of the camera (0 to 65534, y upwards), by linear or quantile axes, with its ticks.
+// A layout in the plane of the camera (0 to 65534, y upwards), with linear or quantile axes and their ticks.
 import type { PositionScale } from "../../lib/api";
 import { decodePosition, encodePosition, UNPLACED } from "../../lib/encoding";
 import { PLANE, toPlane, toScreen, type Bounds, type Camera, type Size } from "../../points/camera";
@@ -6,7 +6,7 @@ import { quantileAxis, roundTicks, type Axis } from "../../points/axes";
 import { axisTicks, type Axes, type Ticks } from "../../points/quantile";
 
 export interface Plane {
-  places: Float64Array; // pairs; NaN has no place
+  places: Float64Array; // pairs; NaN if unplaced
   bounds: Bounds | null;
   ticks: Ticks;
 }
@@ -16,7 +16,7 @@ export interface Line {
   from: number;
   to: number;
   share: number; // 0 to 1: how strong
-  by?: boolean; // towards what is pointed at
+  by?: boolean; // towards the token pointed at
 }
 
 const HALF = PLANE / 2;
@@ -33,16 +33,16 @@ function boundsOf(places: Float64Array): Bounds | null {
   return bounds.right < bounds.left ? null : bounds;
 }
 
-/** `wide` is how much wider than high the picture is: quantile axes fill it, linear ones keep distances. */
+/** `wide` is the aspect ratio of the figure, width by height: quantile axes fill it, linear ones keep distances. */
 export function planeOf(positions: Uint16Array, scale: PositionScale, axes: Axes, wide: number): Plane {
   const places = Float64Array.from(positions, (value) => (value === UNPLACED ? NaN : value));
   if (axes === "linear" || !scale.step)
     return { places, bounds: boundsOf(places), ticks: (camera, size) => linearTicks(scale, camera, size) };
-  const own = (axis: 0 | 1) =>
+  const decoded = (axis: 0 | 1) =>
     Array.from({ length: places.length / 2 }, (_, i) =>
       decodePosition(places[2 * i + axis], axis ? scale.y : scale.x, scale.step),
     );
-  const values = [own(0), own(1)];
+  const values = [decoded(0), decoded(1)];
   const both: [Axis, Axis] = [quantileAxis(values[0]), quantileAxis(values[1])];
   const reach: [number, number] = [Math.max(1, wide), Math.max(1, 1 / wide)]; // of each axis, in planes
   const put = (axis: 0 | 1, place: number) => HALF + (place - 0.5) * PLANE * reach[axis];

@@ -6,27 +6,27 @@ import { tokenUnits } from "../examples/tokens";
 import { bandsOf, cut, maximumOf } from "./maximum";
 import { written } from "./names";
 
-vi.mock("../../lib/selection.svelte", () => ({ headKey: () => "", parseHead: () => null })); // needs an address
+vi.mock("../../lib/selection.svelte", () => ({ headKey: () => "", parseHead: () => null })); // needs a URL
 const { seenOf, unitsOf, variantOf } = await import("./tokens");
 
-describe("words beside points", () => {
+describe("word labels", () => {
   const size = { width: 300, height: 300 };
   const name = (i: number) => ({ i, text: `w${i}`, width: 40 });
-  const boxes = (found: ReturnType<typeof written>) =>
-    found.map(({ x, y, width }) => ({ left: x, right: x + width, top: y - 6.5, bottom: y + 6.5 }));
-  it("lie neither over one another nor over points", () => {
+  const boxes = (words: ReturnType<typeof written>) =>
+    words.map(({ x, y, width }) => ({ left: x, right: x + width, top: y - 6.5, bottom: y + 6.5 }));
+  it("cover neither each other nor points", () => {
     const spots = Array.from({ length: 200 }, (_, i): [number, number] => [
       150 + 130 * Math.sin(i * 12.9),
       150 + 130 * Math.cos(i * 78.2),
     ]);
-    const found = written(
+    const words = written(
       spots.map((_, i) => name(i)),
       spots,
       size,
     );
-    expect(found.length).toBeGreaterThan(20);
-    expect(found.length).toBeLessThan(200);
-    const all = boxes(found);
+    expect(words.length).toBeGreaterThan(20);
+    expect(words.length).toBeLessThan(200);
+    const all = boxes(words);
     all.forEach((a, k) => {
       for (const b of all.slice(0, k))
         expect(a.left >= b.right || b.left >= a.right || a.top >= b.bottom || b.top >= a.bottom).toBe(true);
@@ -34,8 +34,8 @@ describe("words beside points", () => {
       expect(a.left >= 0 && a.right <= 300 && a.top >= 0 && a.bottom <= 300).toBe(true);
     });
   });
-  it("go to the side that is no other point's, the first ones first", () => {
-    const found = written(
+  it("avoid the side of another point and are placed in order", () => {
+    const words = written(
       [name(0)],
       [
         [150, 150],
@@ -43,7 +43,7 @@ describe("words beside points", () => {
       ],
       size,
     );
-    expect(found[0].x).toBeLessThan(150); // on the right it would end at the other point
+    expect(words[0].x).toBeLessThan(150); // on the right it would end at the other point
     expect(
       written(
         [name(1), name(0)],
@@ -65,7 +65,7 @@ describe("words beside points", () => {
       ),
     ).toEqual([]);
   });
-  it("leave what is taken free, and lie over points only if they may", () => {
+  it("avoid taken boxes, and cover points only if allowed", () => {
     const [low] = boxes(written([name(0)], [[150, 150]], size, [{ left: 151, top: 100, right: 300, bottom: 200 }]));
     expect(low.right).toBeLessThan(151);
     const crowd = Array.from({ length: 900 }, (_, i): [number, number] => [10 * (i % 30), 10 * Math.floor(i / 30)]);
@@ -85,14 +85,14 @@ describe("points", () => {
     token("[SEP]", -1, true),
   ];
   const texts = (special: boolean, words: boolean) => unitsOf(tokens, { special, words }).map(({ text }) => text);
-  it("are tokens or words; a word never goes on behind a special token that is left out", () => {
+  it("are tokens or words; a word never continues after a removed special token", () => {
     expect(texts(true, false).length).toBe(6);
     expect(texts(false, false)).toEqual(["light", "##house", "s"]);
     expect(texts(true, true)).toEqual(["[CLS]", "lighthouse", "[SEP]", "s", "[SEP]"]);
     expect(texts(false, true)).toEqual(["lighthouse", "s"]);
     expect(unitsOf([token("a", 0), token("b", 0, false, 1)], { special: true, words: true }).length).toBe(2);
   });
-  it("have a map whose rows are not scaled again", () => {
+  it("have a map whose rows are not renormalized", () => {
     const mean = Float32Array.from({ length: 36 }, (_, i) => (i % 6 === 0 ? 0.5 : 0.1));
     const bundle = { mean, queries: tokens, keys: tokens, pooled: null } as unknown as Bundle;
     const seen = seenOf(bundle, { special: false, words: true });
@@ -101,7 +101,7 @@ describe("points", () => {
     expect(seen.queries).toBe(seen.keys);
     expect(seenOf(bundle, { special: true, words: false }).rows).toBe(6);
   });
-  it("have addresses", () => {
+  it("have API paths", () => {
     const at = (special: boolean, words: boolean) => paths.tsne({ example: 3, variant: variantOf({ special, words }) });
     expect([at(true, false), at(false, false), at(true, true), at(false, true)]).toEqual(
       ["tsne", "tsne-plain", "tsne-words", "tsne-plain-words"].map((name) => `api/examples/3/${name}.json`),
@@ -114,16 +114,16 @@ describe("points", () => {
 
 describe("maximum attention", () => {
   const units = tokenUnits(["a", "b", "c"].map((text) => ({ text, word: 0, special: false, segment: 0 })));
-  it("is read from what is sent, and of no other tokens", () => {
-    const sent = Uint16Array.from([1, 2, 3, 4, 5, 60, 0, 1, 2, 0, 1, 2]);
-    const found = maximumOf(sent, 4, 2, units, units)!;
-    expect([...found.values]).toEqual([1, 2, 3, 4, 5, 60]);
-    expect([...found.whose]).toEqual([0, 1, 2, 0, 1, 2]);
-    expect(found.top).toBe(60);
-    expect([...cut(found, { from: 1, to: 3 })]).toEqual([2, 3, 5, 60]);
-    expect(maximumOf(sent, 4, 3, units, units)).toBeNull();
+  it("is parsed from the response, and only if it matches the tokens", () => {
+    const response = Uint16Array.from([1, 2, 3, 4, 5, 60, 0, 1, 2, 0, 1, 2]);
+    const maximum = maximumOf(response, 4, 2, units, units)!;
+    expect([...maximum.values]).toEqual([1, 2, 3, 4, 5, 60]);
+    expect([...maximum.argmax]).toEqual([0, 1, 2, 0, 1, 2]);
+    expect(maximum.top).toBe(60);
+    expect([...cut(maximum, { from: 1, to: 3 })]).toEqual([2, 3, 5, 60]);
+    expect(maximumOf(response, 4, 3, units, units)).toBeNull();
   });
-  it("breaks into lines", () => {
+  it("wraps into bands", () => {
     expect(bandsOf(250, 816)).toEqual({
       cell: 16,
       bands: [0, 51, 102, 153, 204].map((from) => ({ from, to: Math.min(250, from + 51) })),

@@ -1,4 +1,4 @@
-// The heads of a text: where each one's points are in the buffers, in which order they are shown, and what is said.
+// The heads of a text: the offsets of their points in the buffers, their order, and sentences about them.
 import type { HeadLayout, Progress, Tsne } from "../../lib/api";
 import type { HeadRef } from "../../lib/selection.svelte";
 import { amount, headName, plural, ratio } from "../../lib/wording";
@@ -12,61 +12,61 @@ export const SORTS: { value: Sort; label: string }[] = [
   { value: "chain", label: "by chains" },
 ];
 
-/** The KL of the layout that is shown. */
+/** The KL of the best restart, which is the one shown. */
 export const best = ({ kl }: { kl: (number | null)[] }): number | null => {
-  const known = kl.filter((one): one is number => one !== null);
+  const known = kl.filter((value): value is number => value !== null);
   return known.length ? Math.min(...known) : null;
 };
 
-/** Heads in an order, as numbers of `heads`. */
+/** Indices into `heads`, sorted. */
 export function ordered(heads: HeadLayout[], sort: Sort): number[] {
-  const key: Record<Sort, (one: HeadLayout) => number[]> = {
+  const key: Record<Sort, (layout: HeadLayout) => number[]> = {
     layer: () => [],
-    kl: (one) => [best(one) ?? Infinity],
-    activity: (one) => [-one.activity],
-    chain: (one) => [-one.chain, -one.chain_mean],
+    kl: (layout) => [best(layout) ?? Infinity],
+    activity: (layout) => [-layout.activity],
+    chain: (layout) => [-layout.chain, -layout.chain_mean],
   };
   const keys = heads.map(key[sort]);
   const before = (a: number[], b: number[]) =>
-    a.reduce((found, value, i) => found || (value === b[i] ? 0 : value - b[i]), 0);
+    a.reduce((order, value, i) => order || (value === b[i] ? 0 : value - b[i]), 0);
   return heads.map((_, i) => i).sort((a, b) => before(keys[a], keys[b]) || a - b);
 }
 
-/** What a head is sorted by, in words. */
-export function saysValue(one: HeadLayout, sort: Sort): string {
-  if (sort === "activity") return amount(one.activity);
-  return sort === "chain" ? plural(one.chain, "step") : `KL ${amount(best(one))}`;
+/** The value that a head is sorted by, as text. */
+export function valueText(layout: HeadLayout, sort: Sort): string {
+  if (sort === "activity") return amount(layout.activity);
+  return sort === "chain" ? plural(layout.chain, "step") : `KL ${amount(best(layout))}`;
 }
 
-/** Where the points of each layout begin in a buffer, and one more for the end. */
-export function starts(layers: number[], counts: (layer: number) => number): Uint32Array {
-  const found = new Uint32Array(layers.length + 1);
-  layers.forEach((layer, i) => (found[i + 1] = found[i] + counts(layer)));
-  return found;
+/** The offset of each layout's points in a buffer, and the end of the last. */
+export function pointOffsets(layers: number[], counts: (layer: number) => number): Uint32Array {
+  const offsets = new Uint32Array(layers.length + 1);
+  layers.forEach((layer, i) => (offsets[i + 1] = offsets[i] + counts(layer)));
+  return offsets;
 }
 
-/** What is pointed at, as points of the layout: the one that looks, and the one that is looked at. */
+/** The focus as points of the layout: the query, then the key. */
 export function pointsOfFocus(focus: Focus | null, queries: number, same: boolean): (number | null)[] {
   if (!focus) return [];
   return [focus.query, focus.key === null ? null : same ? focus.key : queries + focus.key];
 }
 
-/** A point of the layout, as it is pointed at. */
+/** The focus when a point of the layout is pointed at. */
 export function focusOfPoint(point: number, queries: number, same: boolean): Focus | null {
   if (point < 0) return null;
   if (same) return { query: point, key: point };
   return point < queries ? { query: point, key: null } : { query: null, key: point - queries };
 }
 
-/** The head that shows most of a text at first: the longest chains. */
-export const telling = (found: Tsne): HeadRef | null => {
-  const first = found.heads[ordered(found.heads, "chain")[0]];
+/** The head shown by default: the one with the longest chains. */
+export const defaultHead = (tsne: Tsne): HeadRef | null => {
+  const first = tsne.heads[ordered(tsne.heads, "chain")[0]];
   return first ? { layer: first.layer, head: first.head } : null;
 };
 
-/** How far the layouts are, in words. */
-export function saysProgress({ done, total }: Progress, heads: number): string {
-  if (!total) return "The model is being loaded, or at work on another text.";
+/** The progress of the layouts, as text. */
+export function progressText({ done, total }: Progress, heads: number): string {
+  if (!total) return "The model is being loaded, or is busy with another text.";
   return done < heads
     ? `Heads laid out: ${done} of ${heads}`
     : `Heads laid out: ${heads} of ${heads}; layers of hidden states: ${done - heads} of ${total - heads}`;
@@ -76,30 +76,30 @@ const ORDINAL = new Intl.PluralRules("en", { type: "ordinal" });
 const ENDING: Record<string, string> = { one: "st", two: "nd", few: "rd", other: "th" };
 const ordinal = (value: number) => `${value}${ENDING[ORDINAL.select(value)]}`;
 
-/** One sentence on what the head does with the text. */
-export function says(found: Tsne, place: HeadRef, points: number, what: string): string {
-  const at = found.heads.findIndex((one) => one.layer === place.layer && one.head === place.head);
-  const one = found.heads[at];
-  if (!one) return "";
-  const least = best(one);
+/** One sentence about how the head reads the text. */
+export function headSentence(tsne: Tsne, place: HeadRef, points: number, what: string): string {
+  const at = tsne.heads.findIndex((layout) => layout.layer === place.layer && layout.head === place.head);
+  const layout = tsne.heads[at];
+  if (!layout) return "";
+  const least = best(layout);
   if (least === null)
-    return `${headName(place)} cannot be laid out on this ${what}: ${one.notes[0] ?? "there is nothing to lay out"}.`;
-  const known = one.kl.filter((value): value is number => value !== null);
-  const rank = ordered(found.heads, "activity").indexOf(at) + 1;
-  const chain = one.chain > 1 ? `in chains of up to ${plural(one.chain, "step")}` : "without chains";
-  const active = `${rank === 1 ? "" : `${ordinal(rank)} `}most active of ${plural(found.heads.length, "head")}`;
-  return `${headName(place)}, ${active}, reads these ${plural(points, found.unit === "word" ? "word" : "token")} ${chain}: KL ${ratio(least)} to ${ratio(Math.max(...known))} in ${plural(found.restarts, "restart")}.`;
+    return `${headName(place)} cannot be laid out on this ${what}: ${layout.notes[0] ?? "there is nothing to lay out"}.`;
+  const known = layout.kl.filter((value): value is number => value !== null);
+  const rank = ordered(tsne.heads, "activity").indexOf(at) + 1;
+  const chain = layout.chain > 1 ? `in chains of up to ${plural(layout.chain, "step")}` : "without chains";
+  const active = `${rank === 1 ? "" : `${ordinal(rank)} `}most active of ${plural(tsne.heads.length, "head")}`;
+  return `${headName(place)}, ${active}, reads these ${plural(points, tsne.unit === "word" ? "word" : "token")} ${chain}: KL ${ratio(least)} to ${ratio(Math.max(...known))} in ${plural(tsne.restarts, "restart")}.`;
 }
 
-/** The least attention that is drawn as a line: about one line a token, and never of what is next to nothing. */
-export function usualLine(values: Float32Array, rows: number, same: boolean): number {
+/** The default threshold for drawing a line: about one line per token, and never negligible attention. */
+export function defaultThreshold(values: Float32Array, rows: number, same: boolean): number {
   const others = same ? values.filter((_, i) => Math.floor(i / rows) !== i % rows) : values;
   const sorted = Float32Array.from(others).sort();
   const at = sorted[Math.max(0, sorted.length - rows)] ?? 0;
   return Math.min(0.3, Math.max(0.02, Math.round(100 * at) / 100));
 }
 
-/** Which words get room first: those that say much. */
+/** Priority of a word when labels are placed: content words first. */
 export function importance(text: string, special: boolean): number {
   const letters = text.replace(/^##/, "").match(/[\p{L}\p{N}]/gu)?.length ?? 0;
   if (special) return 2.5;

@@ -1,4 +1,4 @@
-// What the points of a layer's layouts are, and the map between these very points.
+// The points of a layer's layouts, and the attention map between these points.
 import { VARIANTS, type Variant } from "../../generated/paths";
 import type { AtlasCard, Example, Token } from "../../lib/api";
 import { sides } from "../examples/heads";
@@ -13,14 +13,14 @@ export function variantOf({ special, words }: Options): Variant {
   return names.find((name) => VARIANTS[name].special === special && VARIANTS[name].unit === unit)!;
 }
 
-/** Tokens or words; special ones go last, so that what stood on both sides of one is never taken for a word. */
+/** Tokens or words. Special tokens are removed last, so that tokens on both sides of one never merge into a word. */
 export function unitsOf(tokens: Token[], { special, words }: Options): Unit[] {
   const single = tokenUnits(tokens);
   const units = words ? wordUnits(single, tokens).units : single;
   return special ? units : units.filter((unit) => !unit.special);
 }
 
-/** The points of layouts of a layer; of cross attention queries, then keys. */
+/** The points of a layer's layouts; for cross attention the queries, then the keys. */
 export function pointsOf(
   atlas: AtlasCard,
   example: Example,
@@ -30,18 +30,18 @@ export function pointsOf(
   const kind = atlas.model.layers[layer].kind;
   const { queries, keys } = sides(atlas, example, kind);
   const same = kind !== "cross";
-  const own = unitsOf(queries, options);
-  return { units: same ? own : [...own, ...unitsOf(keys, options)], queries: own.length, same };
+  const queryUnits = unitsOf(queries, options);
+  return { units: same ? queryUnits : [...queryUnits, ...unitsOf(keys, options)], queries: queryUnits.length, same };
 }
 
-/** The map between the points, as it went into P: rows are not scaled again where special tokens are left out. */
+/** The map between the points, as used for P: rows are not renormalized where special tokens are left out. */
 export function seenOf(bundle: Bundle, { special, words }: Options): Seen {
   const all = seenMean(bundle, { special: true, words });
   if (special || bundle.pooled) return all;
   const plain = (units: Unit[]) => units.flatMap((unit, i) => (unit.special ? [] : [i]));
   const rows = plain(all.queries);
   const columns = all.same ? rows : plain(all.keys);
-  if (!rows.length || !columns.length) return all; // nothing is left, and nothing is laid out
+  if (!rows.length || !columns.length) return all; // no point is left, so there is no layout
   const values = new Float32Array(rows.length * columns.length);
   rows.forEach((row, i) =>
     columns.forEach((column, j) => (values[i * columns.length + j] = all.values[row * all.columns + column])),
