@@ -107,12 +107,12 @@ export function jobsSentence(
   return `${headName(head)} has several jobs: ${on} its maps are ${joinList(named.map((part) => `${quoted(part.name)} (${percent(part.share)})`))}.`;
 }
 
-/** A head whose maps are not clustered: its most unusual statistic, in standard deviations between heads. */
+/** A head whose maps are not clustered: its most unusual statistic, in standard deviations of the other heads. */
 export const unusualSentence = (
   head: HeadRef,
   on: string,
-  first: { label: string; mean: number; away: number } | null,
+  first: { label: string; value: number; away: number } | null,
 ) =>
   first
-    ? `${headName(head)} ${on}: ${first.label} is ${amount(first.mean)}, ${signed(first.away)} standard deviations from the mean of all heads.`
+    ? `${headName(head)} ${on}: ${first.label} is ${amount(first.value)}, ${signed(first.away)} standard deviations from the mean of the other heads.`
     : `${headName(head)} ${on}.`;

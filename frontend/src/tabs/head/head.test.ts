@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
 import type { AtlasCard, HeadRow, LayerCard } from "../../lib/api";
+import { mostUnusual, unusual } from "../../lib/unusual";
 import { attends, headSentence, jobsSentence, statisticSentence, unusualSentence } from "../../lib/wording";
-import { cases, groupOf, measureOf, ofHead, sharing, tally, unusual, walk } from "./head";
+import { cases, groupOf, measureOf, ofHead, sharing, tally, walk } from "./head";
 import { layout, ordered } from "./strip";
 
 vi.mock("../../lib/route.svelte", () => ({ route: { params: {} } })); // it reads the address of a browser
@@ -64,6 +65,11 @@ describe("one head among all", () => {
     const equal = [head(0, [2]), head(1, [1]), head(2, [1])];
     expect(unusual(equal, equal[0])[0].away).toBe(99);
     expect(unusual([equal[0]], equal[0])[0].away).toBe(0);
+  });
+  it("leaves out statistics in which all heads are equal where only the most unusual are shown", () => {
+    const equal = [head(0, [2, 7]), head(1, [1, 7]), head(2, [1.5, 7])];
+    expect(mostUnusual(equal, equal[0], 3).map(({ statistic }) => statistic)).toEqual([0]);
+    expect(mostUnusual(equal.slice(1, 2), equal[1], 3)).toEqual([]);
   });
   it("groups statistics", () => {
     expect(["previous", "special:[SEP]", "entropy_relative", "first", "same_token", "distance"].map(groupOf)).toEqual([
@@ -196,8 +202,8 @@ describe("the sentence", () => {
       "L0·H2: attention to the previous token 0.98 ± 0.010 on 140 texts, other heads 0.10 on average.",
     );
     expect(statisticSentence(row, 1, "text", null)).toBe("L0·H2 on 1 text.");
-    expect(unusualSentence(row, "on 1 text", { label: "entropy", mean: 0.5, away: -2 })).toBe(
-      "L0·H2 on 1 text: entropy is 0.50, −2.0 standard deviations from the mean of all heads.",
+    expect(unusualSentence(row, "on 1 text", { label: "entropy", value: 0.5, away: -2 })).toBe(
+      "L0·H2 on 1 text: entropy is 0.50, −2.0 standard deviations from the mean of the other heads.",
     );
   });
   it("counts jobs", () => {

@@ -4,40 +4,12 @@ import type { AtlasCard, HeadRow, LayerCard } from "../../lib/api";
 import { decodeLabel, MISSING, UNKNOWN } from "../../lib/encoding";
 import type { HeadRef } from "../../lib/selection.svelte";
 import { statistic } from "../../lib/statistics";
+import type { Unusual } from "../../lib/unusual";
 import { attends, type Measure } from "../../lib/wording";
 
 export type Group = Statistic["about"];
 
 export const groupOf = (name: string): Group => statistic(name)?.about ?? "position";
-
-export interface Unusual {
-  statistic: number;
-  value: number;
-  deviation: number | null;
-  others: number; // mean of all other heads
-  away: number; // from it, in standard deviations of the other heads
-}
-
-/** Statistics of a head, the most unusual first. */
-export function unusual(rows: HeadRow[], target: HeadRow): Unusual[] {
-  const ranked: Unusual[] = [];
-  target.mean.forEach((value, statistic) => {
-    if (value === null) return;
-    let [count, sum, squares] = [0, 0, 0];
-    for (const row of rows) {
-      const other = row.mean[statistic];
-      if (row === target || other === null) continue;
-      count++;
-      sum += other - value; // relative to `value`, to avoid cancellation in the squares
-      squares += (other - value) ** 2;
-    }
-    const gap = count ? -sum / count : 0;
-    const spread = count ? Math.sqrt(Math.max(0, squares / count - gap ** 2)) : 0;
-    const away = Math.abs(gap) < 1e-9 ? 0 : spread > 1e-9 ? gap / spread : Math.sign(gap) * 99;
-    ranked.push({ statistic, value, deviation: target.deviation[statistic], others: value - gap, away });
-  });
-  return ranked.sort((a, b) => Math.abs(b.away) - Math.abs(a.away) || a.statistic - b.statistic);
-}
 
 /** The value that measures what phrases say: the first of their statistics that is known, else the most unusual one. */
 export function measureOf(

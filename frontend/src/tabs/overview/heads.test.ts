@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
 import type { AtlasCard } from "../../lib/api";
 import { coloringOf, orderOf } from "./coloring";
-import { between, joined, mixesFromLabels, mixesOf, mostUnusual, shareOf } from "./heads";
+import { joined, mixesFromLabels, mixesOf, shareOf } from "./heads";
 
 const row = (layer: number, head: number, ...mean: (number | null)[]) => ({
   layer,
@@ -51,22 +51,6 @@ describe("mixes", () => {
     expect(shareOf(mix, 1)).toBe(0.3);
     expect(shareOf(mix, 0)).toBe(0);
     expect(shareOf(null, 0)).toBe(0);
-  });
-});
-
-describe("statistics of heads", () => {
-  const heads = joined(rows, null, 2);
-  it("ranks statistics by their distance from the mean of all heads, in standard deviations", () => {
-    const betweenHeads = between(heads);
-    expect(betweenHeads[2]).toBeNull(); // only one head has it
-    const [first, second] = mostUnusual(heads[2], betweenHeads, 3);
-    expect(first.statistic).toBe(0);
-    expect(first.away).toBeCloseTo((0.9 - 0.4) / Math.sqrt((0.3 ** 2 + 0.2 ** 2 + 0.5 ** 2) / 2));
-    expect(second.away).toBeCloseTo(0);
-  });
-  it("leaves out a statistic with the same value for all heads", () => {
-    const same = joined([row(0, 0, 1), row(0, 1, 1)], null, 2);
-    expect(mostUnusual(same[0], between(same), 3)).toEqual([]);
   });
 });
 

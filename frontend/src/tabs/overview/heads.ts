@@ -73,39 +73,3 @@ export const joined = (rows: HeadRow[], mixes: Map<number, Mix> | null, across: 
     const slot = row.layer * across + row.head;
     return { layer: row.layer, head: row.head, kind: row.kind, slot, row, mix: mixes?.get(slot) ?? null };
   });
-
-export interface UnusualStatistic {
-  statistic: number;
-  mean: number;
-  deviation: number | null;
-  away: number; // from the mean of all heads, in standard deviations between heads
-}
-
-/** Mean and standard deviation between heads of each statistic; null where fewer than two heads have it. */
-export function between(heads: Head[]): ({ mean: number; deviation: number } | null)[] {
-  return (heads[0]?.row.mean ?? []).map((_, at) => {
-    const values = heads
-      .map((head) => head.row.mean[at])
-      .filter((value) => value !== null && Number.isFinite(value)) as number[];
-    if (values.length < 2) return null;
-    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-    const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-    return { mean, deviation: Math.sqrt(squares / (values.length - 1)) };
-  });
-}
-
-/** The statistics in which a head differs most from the mean of all heads. */
-export function mostUnusual(head: Head, betweenHeads: ReturnType<typeof between>, most: number): UnusualStatistic[] {
-  const ranked: UnusualStatistic[] = [];
-  head.row.mean.forEach((mean, statistic) => {
-    const overall = betweenHeads[statistic];
-    if (mean === null || !overall || overall.deviation < 1e-9) return;
-    ranked.push({
-      statistic,
-      mean,
-      deviation: head.row.deviation[statistic],
-      away: (mean - overall.mean) / overall.deviation,
-    });
-  });
-  return ranked.sort((a, b) => Math.abs(b.away) - Math.abs(a.away)).slice(0, most);
-}
