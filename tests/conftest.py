@@ -1,4 +1,4 @@
-"""What many tests share: tokenizers trained on our own corpus, small networks of every family, and real models."""
+"""What many tests share: tokenizers trained on the sample corpus, small networks of every family, and real models."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Small:
 
     family: Family
     model: Model
-    own: Any
+    eager: Any
     pictures: tuple[str, ...]
 
     @property
@@ -151,10 +151,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
-    """Three pictures of noise that are no squares."""
-    folder, dice = tmp_path_factory.mktemp("pictures"), torch.Generator().manual_seed(1)
+    """Three pictures of noise that are not square."""
+    folder, rng = tmp_path_factory.mktemp("pictures"), torch.Generator().manual_seed(1)
     for number in range(3):
-        noise = torch.randint(0, 256, (40, 50, 3), generator=dice, dtype=torch.uint8)
+        noise = torch.randint(0, 256, (40, 50, 3), generator=rng, dtype=torch.uint8)
         Image.fromarray(noise.numpy()).save(folder / f"{number}.png")
     return tuple(str(folder / f"{number}.png") for number in range(3))
 
@@ -165,13 +165,13 @@ def load_small(pictures: tuple[str, ...]) -> Callable[[Family], Small]:
 
     def make(family: Family) -> Small:
         network = family.network()
-        own = copy.deepcopy(network)
-        own.set_attn_implementation("eager")
+        eager = copy.deepcopy(network)
+        eager.set_attn_implementation("eager")
         modality = "image" if family.reads == "images" else "text"
         if family.config in ("CLIPConfig", "SiglipConfig"):
-            own = own.text_model if modality == "text" else own.vision_model
+            eager = eager.text_model if modality == "text" else eager.vision_model
         tokenizer = {"words": word_tokenizer, "bytes": byte_tokenizer, "images": lambda: None}[family.reads]()
-        return Small(family, models.load(network, modality=modality, tokenizer=tokenizer), own, pictures)
+        return Small(family, models.load(network, modality=modality, tokenizer=tokenizer), eager, pictures)
 
     return make
 
@@ -189,17 +189,17 @@ def real() -> Callable[[str], Path]:
 
 
 def _real(name: str) -> Path:
-    given, made = os.environ.get("HEADATLAS_MODELS"), Path.home() / ".cache" / "headatlas-test-models"
-    for folder in [Path(given)] if given else [ROOT.parent / ".models", made]:
+    configured, cached = os.environ.get("HEADATLAS_MODELS"), Path.home() / ".cache" / "headatlas-test-models"
+    for folder in [Path(configured)] if configured else [ROOT.parent / ".models", cached]:
         if (folder / name / "config.json").exists():
             return folder / name
     script = ROOT.parent / "shared" / "tools" / "get-models"
-    if given or not script.exists():
+    if configured or not script.exists():
         pytest.skip(f"no real model {name}: set HEADATLAS_MODELS to a folder that holds it")
-    done = subprocess.run([sys.executable, script, made, name], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"the real model {name} could not be made: {done.stderr.strip()[-300:]}")
-    return made / name
+    process = subprocess.run([sys.executable, script, cached, name], capture_output=True, text=True)
+    if process.returncode:
+        pytest.skip(f"the real model {name} could not be made: {process.stderr.strip()[-300:]}")
+    return cached / name
 
 
 ANTIBODY = "E V Q L V E S G G G L V Q P G G S L R L S C A A S G F T F S S Y A M S W V R Q A P G K G L E W V S"
@@ -213,10 +213,10 @@ def load_real(real: Callable[[str], Path]) -> Callable[[str], tuple[Model, Any, 
         source = "packaged" if name == "minilm" else real(name)
         tokenizer = BertTokenizer.from_pretrained(source, do_lower_case=False) if name == "antiberty" else None
         model = models.load(source, tokenizer=tokenizer)
-        own = AutoModel.from_pretrained(model.source, attn_implementation="eager", dtype=torch.float32)
+        eager = AutoModel.from_pretrained(model.source, attn_implementation="eager", dtype=torch.float32)
         texts = [*data.load("sample", limit=1), *TEXTS]
         if name == "antiberty":
             texts = [Example(str(length), text=ANTIBODY[:length]) for length in (99, 61, 21, 1)]
-        return model, own, texts
+        return model, eager, texts
 
     return make

@@ -25,16 +25,16 @@ def test_overview(browser, place):
         first = page.url
         page.keyboard.press("ArrowRight")
         assert page.url != first
-        page.go_back()  # walking with the arrow keys is one step
+        page.go_back()  # moving with the arrow keys is one step of history
         assert "head=" not in page.url
         page.go_forward()
         page.get_by_label("Color by").select_option(label="relative entropy of attention")
         page.get_by_label("Sort by").select_option(index=2)
         assert "color=" in page.url and "sort=" in page.url
-        there = page.url
+        address = page.url
         page.reload()
         settled(page)
-        assert page.url == there
+        assert page.url == address
         name, png = export_as(page, page.locator("section.figure").first, "PNG")
         assert name.endswith(".png") and png.startswith(b"\x89PNG")
         page.keyboard.press("Escape")
@@ -68,8 +68,8 @@ def test_maps(browser, place):
         page.get_by_label("Find texts").press("Enter")
         until(page, "location.hash.includes('q=harbour')")
         texts = [example.text for example in ha.data.load("sample")]
-        found = sum("harbour" in text.lower() for text in texts)
-        sentence(page, f"{72 * found:,} maps")
+        matching = sum("harbour" in text.lower() for text in texts)
+        sentence(page, f"{72 * matching:,} maps")
 
 
 def test_search_leads_to_heads_clusters_and_texts(browser, live):

@@ -8,7 +8,7 @@ def test_bars_filter_the_texts(browser, place):
     url, theme, _ = place
     with looking(browser, theme=theme) as page:
         page.goto(f"{url}#/data")
-        whole = sentence(page, "140 texts", "tokens each")
+        unfiltered = sentence(page, "140 texts", "tokens each")
         settled(page)
         accessible(page)
         columns, listed = page.get_by_test_id("columns"), page.get_by_test_id("matching").locator("li")
@@ -25,11 +25,11 @@ def test_bars_filter_the_texts(browser, place):
         length.nth(fullest).click()
         sentence(page, "of 140 texts: tokens", "and topic")
         assert 0 < listed.count() <= part
-        there = page.url
+        address = page.url
         page.reload()
         settled(page)
-        assert page.url == there and 0 < listed.count() <= part
+        assert page.url == address and 0 < listed.count() <= part
         page.get_by_role("button", name="Clear filters").click()
-        assert sentence(page, "tokens each") == whole and listed.count() == 140
+        assert sentence(page, "tokens each") == unfiltered and listed.count() == 140
         listed.first.get_by_role("link").click()
         assert "#/examples/0" in page.url

@@ -1,4 +1,4 @@
-"""The walk goes on: clusters, heads and examples; images, pairs and hostile texts; what is missing and what fails."""
+"""More of the walk: clusters, heads and examples; images, pairs and hostile texts; what is missing and what fails."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ RING = """(ring => ring && (({ x, y, width, height }) => ({ x: x + width / 2, y:
   ring.getBoundingClientRect()))(document.querySelector("circle.ring"))"""
 
 
-def told(page):
-    """What the hint says of the selected map, zoomed in until it is alone under the pointer; and its place before."""
+def hint_of(page):
+    """The tooltip of the selected map, zoomed in until it is alone under the pointer; and its position before."""
     first = until(page, RING)
     for _ in range(12):
         spot = page.evaluate(RING)
@@ -46,7 +46,7 @@ def told(page):
     return until(page, "document.querySelector('[role=tooltip]')?.innerText.trim()", 10), first
 
 
-def test_quantile_axes_show_the_same_maps_elsewhere(browser, place, demo):
+def test_quantile_axes_move_the_same_maps(browser, place, demo):
     url, theme, _ = place
     with looking(browser, theme=theme) as page:
         page.goto(f"{url}#/maps?head=3.10&example=17")
@@ -56,14 +56,14 @@ def test_quantile_axes_show_the_same_maps_elsewhere(browser, place, demo):
             until(page, f"location.hash.includes('axes=quantile') === {str(axes == 'quantile').lower()}")
             settled(page)
             assert page.get_by_test_id("ticks").count() == (axes == "quantile")
-            hints[axes], spots[axes] = told(page)
+            hints[axes], spots[axes] = hint_of(page)
             assert sentence(page) == chosen
         assert hints["linear"] == hints["quantile"] and hints["linear"].startswith("L3·H10 on text 17")
         assert spots["linear"] != spots["quantile"]
         page.get_by_role("button", name="Show all").click()
-        ends = "[...document.querySelectorAll('[data-testid=ticks] text:not(.axis)')].map(one => one.textContent)"
+        ends = "[...document.querySelectorAll('[data-testid=ticks] text:not(.axis)')].map(label => label.textContent)"
         across = demo.read("position").reshape(-1, 2)[:, 0]
-        shown = [float(one.replace("−", "-")) for one in until(page, f"{ends}.length > 8 && {ends}")]
+        shown = [float(label.replace("−", "-")) for label in until(page, f"{ends}.length > 8 && {ends}")]
         assert min(abs(np.array(shown) / np.nanmin(across) - 1)) < 0.06 > min(abs(np.array(shown) / across.max() - 1))
         accessible(page)
         page.keyboard.press("Escape")
@@ -71,7 +71,7 @@ def test_quantile_axes_show_the_same_maps_elsewhere(browser, place, demo):
         chosen = sentence(page, "selected")
         page.get_by_role("group", name="Axes").get_by_role("button", name="linear").click()
         until(page, "!location.hash.includes('axes=')")
-        assert sentence(page, "selected") == chosen  # the maps that were drawn around, whatever the axes
+        assert sentence(page, "selected") == chosen  # the same maps stay selected with both axes
         page.go_back()
         page.get_by_test_id("ticks").wait_for()
         _, svg = export_as(page, page.get_by_label("Every map a point", exact=False).first, "SVG")
@@ -91,19 +91,19 @@ def test_clusters(browser, place, demo):
         previous = next(row for row in rows if row["name"] == "previous token")
         page.locator(f"article.card[data-cluster='{previous['cluster']}']").get_by_role("link").first.click()
         until(page, f"location.hash.startsWith('#/clusters/{previous['cluster']}')")
-        said = sentence(page, f"{previous['maps']:,} maps")
-        assert f"{previous['stability']:.2f}" in said and "L0·H2" in said
+        text = sentence(page, f"{previous['maps']:,} maps")
+        assert f"{previous['stability']:.2f}" in text and "L0·H2" in text
         settled(page)
         accessible(page)
         _, table = export_as(page, page.get_by_label("What defines it", exact=True), "CSV")
-        found = {row["statistic"]: row for row in csv.DictReader(io.StringIO(table.decode()))}
+        exported = {row["statistic"]: row for row in csv.DictReader(io.StringIO(table.decode()))}
         evidence = [row for row in demo.table("evidence").to_pylist() if row["cluster"] == previous["cluster"]]
         strongest = next(row for row in evidence if row["statistic"] == "previous")
-        assert abs(float(found["previous"]["delta"]) - strongest["delta"]) < 1e-6
-        here = page.url
+        assert abs(float(exported["previous"]["delta"]) - strongest["delta"]) < 1e-6
+        address = page.url
         page.keyboard.press("ArrowRight")
-        until(page, f"location.href !== {here!r}")
-        page.goto(here)
+        until(page, f"location.href !== {address!r}")
+        page.goto(address)
         sentence(page, f"{previous['maps']:,} maps")
 
 
@@ -127,7 +127,7 @@ def test_head(browser, place):
 
 
 def test_examples(browser, place):
-    url, theme, at_hand = place
+    url, theme, is_live = place
     with looking(browser, theme=theme) as page:
         page.goto(f"{url}#/examples")
         sentence(page, "140 texts")
@@ -154,12 +154,12 @@ def test_examples(browser, place):
         assert page.locator("[data-unit]", has_text="[CLS]").count() == 0
         page.go_back()
         until(page, "!location.hash.includes('words=1')")
-        if not at_hand:  # full maps of the first three only, and the page says so
+        if not is_live:  # full maps of the first three only, and the page says so
             page.goto(f"{url}#/examples/9")
             page.get_by_text("32 × 32").first.wait_for()
 
 
-def test_a_sentence_of_ones_own(browser, live):
+def test_a_custom_text(browser, live):
     with looking(browser) as page:
         page.goto(f"{live}#/examples")
         settled(page)
@@ -168,9 +168,9 @@ def test_a_sentence_of_ones_own(browser, live):
         page.get_by_test_id("heat-map").wait_for()
         page.get_by_test_id("arcs").wait_for()
         settled(page)
-        there = page.url
+        address = page.url
         page.goto("about:blank")
-        page.goto(f"{there}&as=flow")
+        page.goto(f"{address}&as=flow")
         page.get_by_test_id("heat-map").wait_for()
         assert page.locator("[data-unit]", has_text="cat").count()
 
@@ -231,17 +231,17 @@ def test_missing_stages_name_the_command(browser, tmp_path):
         shown.close()
 
 
-def test_what_does_not_exist_is_said(browser, live):
+def test_unknown_addresses_show_a_message(browser, live):
     with looking(browser) as page:
         for address in ("#/head/99.99", "#/clusters/999", "#/examples/99999", "#/nothing/at/all?%%%"):
             page.goto("about:blank")
             page.goto(f"{live}{address}")
             settled(page)
             assert page.locator("main").inner_text().strip()
-        page.allowed[:] = [one for one in page.allowed if "404" not in one]
+        page.allowed[:] = [message for message in page.allowed if "404" not in message]
 
 
-def test_an_atlas_that_goes_away_is_said(browser, tmp_path):
+def test_an_atlas_that_is_moved_is_reported(browser, tmp_path):
     atlas = ha.collect.maps("packaged", ha.data.load("sample", limit=2), tmp_path / "gone.atlas", resolution=8)
     shown = ha.web.open(atlas)
     try:
@@ -252,7 +252,7 @@ def test_an_atlas_that_goes_away_is_said(browser, tmp_path):
             page.reload()
             page.locator("[data-problem]").wait_for()
             assert "gone.atlas" in page.locator("[data-problem]").inner_text()
-            page.allowed.clear()  # the answers that say so
+            page.allowed.clear()  # the responses that report it
     finally:
         shown.close()
 
@@ -262,11 +262,11 @@ def test_without_webgl_tables_still_work(blind, live):
         page.goto(f"{live}#/maps")
         page.get_by_test_id("unseen").wait_for()
         assert "WebGL" in page.get_by_test_id("unseen").inner_text()
-        page.allowed[:] = [one for one in page.allowed if "WebGL" not in one]
+        page.allowed[:] = [message for message in page.allowed if "WebGL" not in message]
 
 
 @pytest.mark.parametrize("size", [(390, 844), (1280, 800), (1920, 1080), (3840, 2160)], ids=str)
-def test_every_width_reads_and_nothing_jumps(browser, live, size):
+def test_every_width_is_readable_and_nothing_jumps(browser, live, size):
     with looking(browser, size=size) as page:
         for tab in ("overview", "maps", "clusters", "clusters/0", "head/0.2", "examples", "examples/0"):
             page.goto("about:blank")

@@ -57,7 +57,7 @@ def test_the_tab(browser, live, theme):
 
 
 def test_a_long_text_can_be_read(browser, live):
-    """Words do not lie over one another, and zooming in brings those that had no room."""
+    """Words do not overlap, and zooming in shows those that had no room."""
     with looking(browser, size=(1920, 1080)) as page:
         page.goto(f"{live}#/tsne?text={(LONG * 6).replace(' ', '+')}")
         until(page, "document.querySelectorAll('[data-testid=layout]').length === 2", 120)
@@ -65,8 +65,8 @@ def test_a_long_text_can_be_read(browser, live):
         count = "[...document.querySelectorAll('.points')][0].querySelectorAll('.names text').length"
         assert page.evaluate(count) >= 100
         boxes = page.evaluate(
-            "[...[...document.querySelectorAll('.points')][0].querySelectorAll('.names text')].map(one => "
-            "{ const b = one.getBBox(); return [b.x, b.y + 2, b.x + b.width, b.y + b.height - 2]; })"
+            "[...[...document.querySelectorAll('.points')][0].querySelectorAll('.names text')].map(label => "
+            "{ const b = label.getBBox(); return [b.x, b.y + 2, b.x + b.width, b.y + b.height - 2]; })"
         )
         over = [
             (a, b)
@@ -84,9 +84,9 @@ def test_a_long_text_can_be_read(browser, live):
 def test_maximum_attention_opens_a_head(browser, live):
     with looking(browser) as page:
         page.goto(f"{live}#/tsne/0?head=5.1&top=1")
-        until(page, "document.querySelectorAll('[data-testid=maximum]').length > 1", 90)  # in lines, as text is
+        until(page, "document.querySelectorAll('[data-testid=maximum]').length > 1", 90)  # in lines, like text
         settled(page)
-        tokens = "[...document.querySelectorAll('[data-testid=maximum] text')].map(one => one.textContent)"
+        tokens = "[...document.querySelectorAll('[data-testid=maximum] text')].map(label => label.textContent)"
         assert page.evaluate(tokens)[:5] == ["[CLS]", "twice", "a", "day", "the"] and len(page.evaluate(tokens)) == 83
         first = page.get_by_test_id("maximum").first
         first.hover(position={"x": 24, "y": 74 + 3 * 14 + 7})  # the second token, the fourth head
@@ -117,7 +117,7 @@ def test_the_ranked_list_sorts_and_opens(browser, live):
         assert ranked.locator("tbody tr").first.get_attribute("data-head") == "0.2"
         ranked.get_by_role("button", name="KL").click()
         assert "rank=kl" in page.url
-        kl = [float(one.removeprefix(">")) for one in ranked.locator("tbody td:last-child").all_inner_texts()]
+        kl = [float(text.removeprefix(">")) for text in ranked.locator("tbody td:last-child").all_inner_texts()]
         assert kl == sorted(kl)
         ranked.get_by_role("button", name="L1·H8").click()
         until(page, "location.hash.includes('head=1.8')")
@@ -128,7 +128,7 @@ def test_words_without_special_tokens(browser, live):
         page.goto(f"{live}#/tsne/0?head=0.2&token=4")
         until(page, "document.querySelectorAll('[data-testid=layout]').length === 2", 90)
         page.get_by_label("Hide special tokens").check()
-        assert "special=0" in page.url and "token=" not in page.url  # points have other numbers now
+        assert "special=0" in page.url and "token=" not in page.url  # points are renumbered
         sentence(page, "81 tokens")
         page.get_by_label("Whole words").check()
         sentence(page, "words")
@@ -138,7 +138,7 @@ def test_words_without_special_tokens(browser, live):
         assert page.evaluate("document.querySelector('.layout').parentElement.textContent").count("##") == 0
 
 
-def test_a_reader_sees_how_far_it_is(browser, live):
+def test_progress_is_shown(browser, live):
     with looking(browser) as page:
         page.goto(f"{live}#/tsne?text={(LONG * 9).replace(' ', '+')}")
         until(page, "document.querySelector('progress[value]') !== null", 90)
@@ -146,7 +146,7 @@ def test_a_reader_sees_how_far_it_is(browser, live):
         until(page, "document.querySelectorAll('[data-testid=layout]').length === 2", 120)
         until(page, "document.querySelector('progress') === null")
         settled(page)
-        assert page.evaluate("window.shifts_") < 0.02  # nothing jumps when progress or the layouts come
+        assert page.evaluate("window.shifts_") < 0.02  # nothing jumps when progress or the layouts appear
 
 
 def test_an_exported_page_says_what_it_needs(browser, exported):
@@ -162,7 +162,7 @@ def test_an_exported_page_says_what_it_needs(browser, exported):
 
 
 def test_images_and_cross_attention(browser, images, pairs):
-    """Patches beside their picture; of cross attention outputs and inputs are both points."""
+    """Patches next to their picture; in cross attention, outputs and inputs are both points."""
     shown = ha.web.open(images)
     try:
         with looking(browser, theme="dark") as page:
@@ -176,14 +176,14 @@ def test_images_and_cross_attention(browser, images, pairs):
         shown.close()
     shown = ha.web.open(pairs)
     try:
-        for number in (1, 5):  # both ways of writing, and a plain text
+        for number in (1, 5):  # left-to-right mixed with right-to-left, and a plain text
             with looking(browser) as page:
                 page.goto(f"{shown.url}#/tsne/{number}?head=0.1")
                 until(page, "document.querySelectorAll('[data-testid=layout]').length === 2", 60)
                 settled(page)
-                cross = next(one["index"] for one in layers_of(pairs) if one["kind"] == "cross")
+                cross = next(layer["index"] for layer in layers_of(pairs) if layer["kind"] == "cross")
                 page.get_by_test_id("thumbnails").locator(f"[data-head='{cross}.0']").click()
-                until(page, "document.querySelectorAll('[data-testid=layout]').length === 1")  # no states of its own
+                until(page, "document.querySelectorAll('[data-testid=layout]').length === 1")  # it has no hidden states
                 settled(page)
                 page.locator("#flow-keys-0").hover()
                 until(page, "document.querySelectorAll('.ring').length === 1", 10)
@@ -192,5 +192,5 @@ def test_images_and_cross_attention(browser, images, pairs):
 
 
 def layers_of(atlas):
-    """The layers, numbered."""
-    return [one | {"index": number} for number, one in enumerate(atlas.header["model"]["layers"])]
+    """The layers with their index."""
+    return [layer | {"index": number} for number, layer in enumerate(atlas.header["model"]["layers"])]

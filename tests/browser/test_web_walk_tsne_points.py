@@ -34,8 +34,8 @@ def decoder(tmp_path_factory):
 
 
 def drawn(page):
-    """What the browser takes for points: of the text, and of the layout."""
-    units = page.evaluate("[...document.querySelectorAll('[data-unit]')].map(one => one.textContent)")
+    """The points that the browser shows: units of the text, and circles of the layout."""
+    units = page.evaluate("[...document.querySelectorAll('[data-unit]')].map(unit => unit.textContent)")
     circles = page.evaluate(
         "document.querySelectorAll('.points')[0].querySelectorAll('circle:not(.ring)').length"
     )  # fmt: skip
@@ -43,12 +43,12 @@ def drawn(page):
 
 
 def letters(texts):
-    """Without blanks, and without the sign of a piece."""
-    return ["".join(one.removeprefix("##").split()) for one in texts]
+    """Texts without spaces and without the prefix of a piece."""
+    return ["".join(text.removeprefix("##").split()) for text in texts]
 
 
 @pytest.mark.parametrize("kind", ["packaged", "decoder", "pairs"])
-def test_points_of_the_page_are_those_of_the_server(browser, kind, request):
+def test_points_of_the_page_match_the_server(browser, kind, request):
     """The same units, in the same order, as the library lays out: texts of tokens or words, with or without special."""
     atlas = served.real() if kind == "packaged" else request.getfixturevalue(kind)
     model = models.load("packaged" if kind == "packaged" else atlas.header["model"]["source"])
@@ -60,9 +60,9 @@ def test_points_of_the_page_are_those_of_the_server(browser, kind, request):
     try:
         with looking(browser) as page:
             for name, (special, unit) in VARIANTS.items():
-                asked = f"special={int(special)}&words={int(unit == 'word')}"
+                query = f"special={int(special)}&words={int(unit == 'word')}"
                 for layer in layers:
-                    page.goto(f"{shown.url}#/tsne/{number}?head={layer.index}.0&{asked}")
+                    page.goto(f"{shown.url}#/tsne/{number}?head={layer.index}.0&{query}")
                     settled(page)
                     wanted = head_points(reading, layer, special, unit).text
                     until(

@@ -1,4 +1,4 @@
-"""Clusters: the same as scikit-learn's, planted patterns found again, and clear words for what cannot be."""
+"""Clusters: equal to those of scikit-learn, planted patterns are recovered, and invalid options give clear errors."""
 
 import numpy as np
 import pytest
@@ -25,39 +25,39 @@ def atlas(tmp_path_factory):
 
 
 @pytest.fixture
-def dice():
+def rng():
     return np.random.default_rng(3)
 
 
-def blobs(dice, n=600, centers=4, width=5, spread=0.4):
-    middle = dice.normal(size=(centers, width)) * 3
-    return (middle[dice.integers(centers, size=n)] + spread * dice.normal(size=(n, width))).astype(np.float32)
+def blobs(rng, n=600, centers=4, width=5, spread=0.4):
+    middle = rng.normal(size=(centers, width)) * 3
+    return (middle[rng.integers(centers, size=n)] + spread * rng.normal(size=(n, width))).astype(np.float32)
 
 
 def change_features(atlas, values):
-    """Replace planted features by others of the same shape."""
+    """Replace the planted features with others of the same shape."""
     writer(atlas, "features", "planted").write_blocks("features", 0, values.astype(np.float16))
 
 
 # vectors
 
 
-def test_axes_are_those_of_scikit_learn(dice):
-    x = dice.normal(size=(500, 20)) @ dice.normal(size=(20, 20))
-    own, other = vectors.fit_space(x), PCA(0.95).fit(x)
-    assert own.axes.shape[1] == other.n_components_
-    signs = np.sign((own.axes * other.components_.T).sum(0))
-    np.testing.assert_allclose(own.apply(x), other.transform(x) * signs, atol=1e-4)
+def test_axes_match_scikit_learn(rng):
+    x = rng.normal(size=(500, 20)) @ rng.normal(size=(20, 20))
+    space, pca = vectors.fit_space(x), PCA(0.95).fit(x)
+    assert space.axes.shape[1] == pca.n_components_
+    signs = np.sign((space.axes * pca.components_.T).sum(0))
+    np.testing.assert_allclose(space.apply(x), pca.transform(x) * signs, atol=1e-4)
 
 
-def test_at_most_64_axes(dice):
-    assert vectors.fit_space(dice.normal(size=(400, 100))).axes.shape == (100, 64)
+def test_at_most_64_axes(rng):
+    assert vectors.fit_space(rng.normal(size=(400, 100))).axes.shape == (100, 64)
 
 
 def test_a_sample_has_equally_many_maps_of_each_head_and_grows_with_its_size(atlas):
     (small, values), (large, _) = (vectors.sample_maps(atlas, "planted", size, 1) for size in (230, 460))
     assert np.unique(small[:, 1:], axis=0, return_counts=True)[1].tolist() == [10] * 23
-    assert {tuple(one) for one in small.tolist()} < {tuple(one) for one in large.tolist()}
+    assert {tuple(index) for index in small.tolist()} < {tuple(index) for index in large.tolist()}
     assert (values == atlas.read("features")[tuple(small.T)]).all()
     for size in (0, 60 * 23, 10**6):
         assert len(vectors.sample_maps(atlas, "planted", size, 1)[0]) == 60 * 23
@@ -68,54 +68,54 @@ def test_a_sample_has_equally_many_maps_of_each_head_and_grows_with_its_size(atl
 # pure methods against scikit-learn
 
 
-def test_kmeans_is_that_of_scikit_learn(dice):
-    x = blobs(dice, centers=7, spread=1.5)
-    found, labels = kmeans.KMeans(7).fit(x, seed=4)
-    other = sk.KMeans(7, n_init=kmeans.RESTARTS, random_state=4, algorithm="lloyd").fit(x)
-    assert ari(other.labels_, labels) == 1
+def test_kmeans_matches_scikit_learn(rng):
+    x = blobs(rng, centers=7, spread=1.5)
+    fitted, labels = kmeans.KMeans(7).fit(x, seed=4)
+    reference = sk.KMeans(7, n_init=kmeans.RESTARTS, random_state=4, algorithm="lloyd").fit(x)
+    assert ari(reference.labels_, labels) == 1
     assert (np.diff(np.bincount(labels)) <= 0).all()
-    new = blobs(dice, 5000, spread=3)
-    other.cluster_centers_ = found.centers.copy()
-    assert (found.label(new)[0] == other.predict(new)).all()
-    nearest = np.linalg.norm(new - found.centers[found.label(new)[0]], axis=1)
-    np.testing.assert_allclose(found.label(new)[1], nearest, rtol=1e-5)
+    new = blobs(rng, 5000, spread=3)
+    reference.cluster_centers_ = fitted.centers.copy()
+    assert (fitted.label(new)[0] == reference.predict(new)).all()
+    nearest = np.linalg.norm(new - fitted.centers[fitted.label(new)[0]], axis=1)
+    np.testing.assert_allclose(fitted.label(new)[1], nearest, rtol=1e-5)
 
 
 @pytest.mark.parametrize("eps", [0.9, 1.2, 1.6])
-def test_dbscan_is_that_of_scikit_learn_but_for_maps_between_two_clusters(dice, eps):
-    x = blobs(dice, spread=0.6)
+def test_dbscan_matches_scikit_learn_except_for_maps_between_two_clusters(rng, eps):
+    x = blobs(rng, spread=0.6)
     _, labels = dbscan.DBSCAN(eps, 8).fit(x, seed=0)
-    other = sk.DBSCAN(eps=eps, min_samples=8).fit(x.astype(np.float64))
-    cores = other.core_sample_indices_
-    assert ari(other.labels_[cores], labels[cores]) == 1
-    assert ((other.labels_ == -1) == (labels == -1)).all()
-    apart = pairwise_distances(x.astype(np.float64), x[cores].astype(np.float64))
-    nearest = labels[cores][apart.argmin(1)]
-    assert (labels == np.where(apart.min(1) <= eps, nearest, -1)).all()
+    reference = sk.DBSCAN(eps=eps, min_samples=8).fit(x.astype(np.float64))
+    cores = reference.core_sample_indices_
+    assert ari(reference.labels_[cores], labels[cores]) == 1
+    assert ((reference.labels_ == -1) == (labels == -1)).all()
+    distances = pairwise_distances(x.astype(np.float64), x[cores].astype(np.float64))
+    nearest = labels[cores][distances.argmin(1)]
+    assert (labels == np.where(distances.min(1) <= eps, nearest, -1)).all()
 
 
-def test_hdbscan_is_that_of_scikit_learn_and_new_maps_join_by_mutual_reachability(dice):
-    x = blobs(dice, spread=0.6)
-    found, labels = hdbscan.HDBSCAN(12, 5).fit(x, seed=0)
-    other = sk.HDBSCAN(min_cluster_size=12, min_samples=5, copy=True).fit(x).labels_
-    assert ari(other, labels) == 1 and ((other == -1) == (labels == -1)).all()
-    new = x[:300] + dice.normal(size=(300, 5)).astype(np.float32) * 0.5
+def test_hdbscan_matches_scikit_learn_and_new_maps_join_by_mutual_reachability(rng):
+    x = blobs(rng, spread=0.6)
+    fitted, labels = hdbscan.HDBSCAN(12, 5).fit(x, seed=0)
+    reference = sk.HDBSCAN(min_cluster_size=12, min_samples=5, copy=True).fit(x).labels_
+    assert ari(reference, labels) == 1 and ((reference == -1) == (labels == -1)).all()
+    new = x[:300] + rng.normal(size=(300, 5)).astype(np.float32) * 0.5
     core = np.sort(pairwise_distances(x), 1)[:, 4]
     slow = []
     for point in new:
-        apart = np.linalg.norm(x - point, axis=1)
-        own = np.sort(apart)[3]  # itself is the first of five
+        distances = np.linalg.norm(x - point, axis=1)
+        point_core = np.sort(distances)[3]  # the point itself is the first of five
         members = np.flatnonzero(labels >= 0)
-        nearest = members[apart[members].argmin()]
+        nearest = members[distances[members].argmin()]
         reach = max(_loosest(x, labels, core, labels[nearest]), 0)
-        slow.append(labels[nearest] if max(own, apart[nearest]) <= reach else -1)
-    assert (found.label(new)[0] == slow).mean() > 0.99
+        slow.append(labels[nearest] if max(point_core, distances[nearest]) <= reach else -1)
+    assert (fitted.label(new)[0] == slow).mean() > 0.99
     assert 0.05 < np.mean(np.array(slow) == -1) < 0.95
 
 
 def _loosest(x, labels, core, cluster):
-    own = np.flatnonzero(labels == cluster)
-    reach = np.maximum(np.maximum(pairwise_distances(x[own]), core[own]), core[own][:, None])
+    members = np.flatnonzero(labels == cluster)
+    reach = np.maximum(np.maximum(pairwise_distances(x[members]), core[members]), core[members][:, None])
     np.fill_diagonal(reach, np.inf)
     return reach.min(1).max()
 
@@ -125,39 +125,40 @@ def test_noise_of_any_backend_is_minus_one():
     assert backends.noise(np.array([0, 4294967295, 1, 0, 0], np.uint32)).tolist() == [0, -1, 1, 0, 0]
 
 
-def test_clusters_are_numbered_by_size_whatever_their_order(dice):
-    x = blobs(dice, 100)
-    labels = dice.integers(-1, 6, size=100)
-    other = dice.permutation(100)
-    assert (fit.by_size(labels, x)[other] == fit.by_size(labels[other], x[other])).all()
+def test_clusters_are_numbered_by_size_in_any_order_of_maps(rng):
+    x = blobs(rng, 100)
+    labels = rng.integers(-1, 6, size=100)
+    order = rng.permutation(100)
+    assert (fit.by_size(labels, x)[order] == fit.by_size(labels[order], x[order])).all()
 
 
 # choosing
 
 
-def test_stability_is_that_of_a_slow_loop(dice):
-    x = blobs(dice, 200, spread=1.5)
-    way = kmeans.KMeans(5)
-    (found,) = auto.stability([way.regroup], x, seed=2, pairs=3, bar=False)
-    again = np.random.default_rng([2, 77])
-    draws = [again.integers(200, size=200) for _ in range(6)]
+def test_stability_matches_a_slow_loop(rng):
+    x = blobs(rng, 200, spread=1.5)
+    method = kmeans.KMeans(5)
+    (stability,) = auto.stability([method.regroup], x, seed=2, pairs=3, bar=False)
+    draw_rng = np.random.default_rng([2, 77])
+    draws = [draw_rng.integers(200, size=200) for _ in range(6)]
     groups = []
     for number, places in enumerate(draws):
-        kept = sorted(set(places.tolist()))
-        weights = np.array([(places == place).sum() for place in kept], float)
-        model = sk.KMeans(5, n_init=kmeans.TRIAL_RESTARTS, random_state=2 + number).fit(x[kept], sample_weight=weights)
-        groups.append(dict(zip(kept, model.labels_.tolist(), strict=True)))
-    for value, a, b in zip(found.values, groups[::2], groups[1::2], strict=True):
+        drawn_maps = sorted(set(places.tolist()))
+        weights = np.array([(places == place).sum() for place in drawn_maps], float)
+        reference = sk.KMeans(5, n_init=kmeans.TRIAL_RESTARTS, random_state=2 + number)
+        reference.fit(x[drawn_maps], sample_weight=weights)
+        groups.append(dict(zip(drawn_maps, reference.labels_.tolist(), strict=True)))
+    for value, a, b in zip(stability.values, groups[::2], groups[1::2], strict=True):
         both = sorted(set(a) & set(b))
-        assert value == pytest.approx(ari([a[one] for one in both], [b[one] for one in both]))
-    labels = way.fit(x, 0)[1]
+        assert value == pytest.approx(ari([a[place] for place in both], [b[place] for place in both]))
+    labels = method.fit(x, 0)[1]
     jaccard = []
     for group in groups:
-        own = {place for place in group if labels[place] == 0}
-        others = [{place for place in group if group[place] == one} for one in range(5)]
-        jaccard.append(max(len(own & other) / len(own | other) for other in others))
-    assert found.of_clusters(labels, 6)[0] == pytest.approx(np.mean(jaccard))
-    assert found.of_clusters(labels, 6)[5] == 0  # none of its maps was tried
+        members = {place for place in group if labels[place] == 0}
+        others = [{place for place in group if group[place] == label} for label in range(5)]
+        jaccard.append(max(len(members & other) / len(members | other) for other in others))
+    assert stability.of_clusters(labels, 6)[0] == pytest.approx(np.mean(jaccard))
+    assert stability.of_clusters(labels, 6)[5] == 0  # none of its maps was drawn
 
 
 def test_the_knee_of_a_known_curve():
@@ -166,18 +167,18 @@ def test_the_knee_of_a_known_curve():
     assert auto.knee(np.ones(5)) == 1
 
 
-def test_silhouette_and_its_interval(dice):
-    x, labels = blobs(dice, 300), dice.integers(0, 3, 300).astype(np.int32)
+def test_silhouette_and_its_interval(rng):
+    x, labels = blobs(rng, 300), rng.integers(0, 3, 300).astype(np.int32)
     row = quality.shape(x, labels, np.arange(300))[0]
     assert row["value"] == pytest.approx(silhouette_score(x, labels), abs=1e-6)
     assert row["low"] < row["value"] < row["high"] < row["low"] + 0.1
 
 
-def test_agreement_of_labels_that_are_the_heads_or_nothing(dice):
+def test_agreement_of_labels_that_equal_the_heads_and_of_random_labels(rng):
     index = np.argwhere(np.ones((20, 3, 4), bool))
-    same = quality.agreement((index[:, 1] * 4 + index[:, 2]).astype(np.int32), index)
-    chance = quality.agreement(dice.integers(0, 5, len(index)).astype(np.int32), index)
-    assert same[0]["value"] == pytest.approx(1) and same[2]["value"] < 0  # spread more evenly than by chance
+    by_head = quality.agreement((index[:, 1] * 4 + index[:, 2]).astype(np.int32), index)
+    chance = quality.agreement(rng.integers(0, 5, len(index)).astype(np.int32), index)
+    assert by_head[0]["value"] == pytest.approx(1) and by_head[2]["value"] < 0  # spread more evenly than by chance
     assert all(abs(row["value"]) < 0.1 for row in chance)
 
 
@@ -196,21 +197,21 @@ def test_agreement_of_labels_that_are_the_heads_or_nothing(dice):
 def test_planted_patterns_are_found(atlas, method, options, least):
     labels = method(atlas, **options)
     name = options.get("name", method.__name__)
-    there = labels != MISSING
+    exists = labels != MISSING
     assert labels.dtype == np.int32 and labels.shape == PATTERNS.shape
-    assert (~there).sum() == 60 and not there[:, 1, 2].any()
-    assert ari(PATTERNS[there], labels[there]) >= least
+    assert (~exists).sum() == 60 and not exists[:, 1, 2].any()
+    assert ari(PATTERNS[exists], labels[exists]) >= least
     facts = atlas.facts("cluster", name)
     assert len(facts["clusters"]) == 5 and facts["level"] == "maps" and "line" not in facts
-    assert facts["noise"] == pytest.approx((labels == -1).sum() / there.sum())
+    assert facts["noise"] == pytest.approx((labels == -1).sum() / exists.sum())
     assert f"5 clusters, stability {wording.ratio(facts['stability'])}" in str(atlas)
-    assert [one["maps"] for one in facts["clusters"]] == np.bincount(labels[labels >= 0]).tolist()
-    assert all(one["stability"] > 0.9 for one in facts["clusters"])
+    assert [row["maps"] for row in facts["clusters"]] == np.bincount(labels[labels >= 0]).tolist()
+    assert all(row["stability"] > 0.9 for row in facts["clusters"])
     distance = atlas.read("distance", of=name)
     assert (np.isnan(distance) == (labels < 0)).all()
     rows = {row["measure"]: row for row in atlas.table("quality", name).to_pylist()}
     assert rows["clusters"]["value"] == 5 and rows["noise"]["value"] == pytest.approx(
-        (labels == -1).sum() / there.sum()
+        (labels == -1).sum() / exists.sum()
     )
     assert rows["silhouette"]["value"] > 0.9 and rows["stability"]["value"] > 0.95
     assert rows["agreement_head"]["value"] > rows["agreement_layer"]["value"] > rows["agreement_example"]["value"]
@@ -222,7 +223,7 @@ def test_what_auto_tried_is_kept(atlas):
     assert tried["value"] == list(auto.GRID) and sum(tried["chosen"]) == 1
     best = max(tried["stability"])
     assert tried["value"][tried["chosen"].index(True)] == next(
-        k for k, one in zip(tried["value"], tried["stability"], strict=True) if one >= best - auto.TIE
+        k for k, stability in zip(tried["value"], tried["stability"], strict=True) if stability >= best - auto.TIE
     )
 
 
@@ -232,15 +233,15 @@ def test_heads_share_the_label_of_their_mean(tmp_path):
     labels = cluster.kmeans(atlas, level="heads", k=4)
     assert atlas.latest("cluster") == "kmeans-heads"
     assert (labels == labels[:1]).all() and labels[0, 3, 5] == MISSING
-    there = labels[0] >= 0
-    assert ari(kinds[there], labels[0][there]) == 1
+    exists = labels[0] >= 0
+    assert ari(kinds[exists], labels[0][exists]) == 1
     facts = atlas.facts("cluster", "kmeans-heads")
-    assert facts["level"] == "heads" and sum(one["maps"] for one in facts["clusters"]) == 40 * 23
+    assert facts["level"] == "heads" and sum(row["maps"] for row in facts["clusters"]) == 40 * 23
     assert cluster.dbscan(atlas, level="heads", min_samples=3).max() == 3
     assert len(atlas.table("choices", "dbscan-heads")) == 1
 
 
-def test_the_same_call_again_does_nothing_and_another_replaces(atlas, capfd):
+def test_repeating_a_call_does_nothing_and_other_options_replace_the_result(atlas, capfd):
     first = cluster.kmeans(atlas, k=5, name="twice")
     files = {path: path.stat().st_mtime_ns for path in _files(atlas)}
     assert (cluster.kmeans(atlas, k=5, name="twice") == first).all()
@@ -266,7 +267,7 @@ def test_sweep_compares(atlas):
         cluster.sweep(atlas, methods=["spectral"])
 
 
-# what cannot be
+# invalid options and data
 
 
 @pytest.mark.parametrize(
@@ -292,12 +293,12 @@ def test_sweep_compares(atlas):
         (cluster.hdbscan, {"min_cluster_size": 1300, "name": "bad"}, DataError, "1300: all maps are noise"),
     ],
 )
-def test_what_cannot_be_is_said(atlas, method, options, error, words):
+def test_invalid_options_are_reported(atlas, method, options, error, words):
     with pytest.raises(error, match=words):
         method(atlas, **options)
 
 
-def test_constant_and_missing_features_are_said(tmp_path):
+def test_constant_and_missing_features_are_reported(tmp_path):
     atlas = planted(tmp_path / "x.atlas", PATTERNS[:20])
     change_features(atlas, np.ones((20, 4, 6, 6)))
     with pytest.raises(DataError, match="all maps have the same features: nothing to cluster"):
@@ -310,22 +311,22 @@ def test_constant_and_missing_features_are_said(tmp_path):
         cluster.kmeans(atlas)
 
 
-def test_one_cluster_is_allowed_and_said(atlas, capfd):
+def test_a_single_cluster_is_allowed_and_reported(atlas, capfd):
     assert set(np.unique(cluster.dbscan(atlas, eps=100.0, name="one")).tolist()) == {MISSING, 0}
     assert "dbscan found a single cluster" in capfd.readouterr().err
     rows = {row["measure"]: row["value"] for row in atlas.table("quality", "one").to_pylist()}
     assert np.isnan(rows["silhouette"]) and np.isnan(rows["davies_bouldin"]) and np.isnan(rows["calinski_harabasz"])
 
 
-def test_clusters_too_small_to_be_tried_are_kept(atlas, monkeypatch):
+def test_clusters_too_small_for_the_stability_sample_are_kept(atlas, monkeypatch):
     monkeypatch.setattr(dbscan.DBSCAN, "trial", 100)
     labels = cluster.dbscan(atlas, eps=0.1, min_samples=1, name="tiny")
     facts = atlas.facts("cluster", "tiny")["clusters"]
-    assert [each["maps"] for each in facts] == np.bincount(labels[labels >= 0]).tolist()
+    assert [row["maps"] for row in facts] == np.bincount(labels[labels >= 0]).tolist()
     assert facts[-1]["maps"] == 1 and len(facts) > 100
 
 
-def test_fewer_different_maps_than_k_is_said(tmp_path, capfd):
+def test_fewer_distinct_maps_than_k_is_reported(tmp_path, capfd):
     atlas = planted(tmp_path / "x.atlas", PATTERNS[:20], noise=0.0)
     assert cluster.kmeans(atlas, k=9).max() == len(np.unique(PATTERNS[:20])) - 1
     assert "only 5 of 9 clusters have maps" in capfd.readouterr().err

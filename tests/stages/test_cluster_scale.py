@@ -1,4 +1,4 @@
-"""Clusters of many maps: a sample and then the rest, block by block, the same bits wherever blocks are done."""
+"""Clusters of many maps: fitted on a sample, then labeled block by block, with the same bits everywhere."""
 
 import shutil
 from pathlib import Path
@@ -59,19 +59,19 @@ def real(tmp_path_factory):
 def test_a_sample_and_the_rest_agree_with_a_full_fit_on_planted_maps(tmp_path, method):
     atlas = make(tmp_path / "x.atlas", noise=0.3)
     options = {"k": 5} if method is cluster.kmeans else {}
-    whole = method(atlas, name="whole", **options)
+    full = method(atlas, name="whole", **options)
     part = method(atlas, name="part", sample=600, **options)
     assert atlas.facts("cluster", "part")["fitted"] == 594
-    there = whole != -2
-    assert ari(whole[there], part[there]) >= 0.95
+    exists = full != -2
+    assert ari(full[exists], part[exists]) >= 0.95
 
 
 def test_a_sample_and_the_rest_agree_with_a_full_fit_on_a_real_model(real):
-    whole, part = cluster.kmeans(real, k=4, name="whole"), cluster.kmeans(real, k=4, name="part", sample=1440)
-    assert ari(whole.ravel(), part.ravel()) >= 0.95
+    full, part = cluster.kmeans(real, k=4, name="whole"), cluster.kmeans(real, k=4, name="part", sample=1440)
+    assert ari(full.ravel(), part.ravel()) >= 0.95
     sample = stage.take_sample(real, "root", "maps", 0, 0)
-    other = sk.KMeans(4, n_init=RESTARTS, random_state=0).fit(sample.x)
-    assert ari(other.labels_, whole[tuple(sample.index.T)]) == 1
+    reference = sk.KMeans(4, n_init=RESTARTS, random_state=0).fit(sample.x)
+    assert ari(reference.labels_, full[tuple(sample.index.T)]) == 1
 
 
 def job_of(atlas, name):
@@ -79,18 +79,18 @@ def job_of(atlas, name):
     return Job(where, "planted", str(atlas.files.digest(f"{where.folders[2]}/{FIT}")))
 
 
-def test_lloyd_over_blocks_is_that_of_scikit_learn(atlas):
+def test_lloyd_over_blocks_matches_scikit_learn(atlas):
     cluster.kmeans(atlas, k=5, name="start", **SAMPLED)
     job = job_of(atlas, "start")
     space, fit, _ = job.load()
     x = np.concatenate([project(atlas, "planted", space, part)[1] for part in row_ranges(atlas, "features", "planted")])
     start = fit.centers + 0.5
-    own = lloyd(atlas, job, start, 0, None, tolerance=0)
-    other = sk.KMeans(5, init=start.astype(np.float64), n_init=1, tol=0, max_iter=100).fit(x.astype(np.float64))
-    np.testing.assert_allclose(own, other.cluster_centers_, atol=1e-6)
-    labels = ((x[:, None].astype(np.float64) - own) ** 2).sum(-1).argmin(1)
-    assert (labels == other.labels_).all()
-    assert np.abs(own - start).max() > 0.1
+    centers = lloyd(atlas, job, start, 0, None, tolerance=0)
+    reference = sk.KMeans(5, init=start.astype(np.float64), n_init=1, tol=0, max_iter=100).fit(x.astype(np.float64))
+    np.testing.assert_allclose(centers, reference.cluster_centers_, atol=1e-6)
+    labels = ((x[:, None].astype(np.float64) - centers) ** 2).sum(-1).argmin(1)
+    assert (labels == reference.labels_).all()
+    assert np.abs(centers - start).max() > 0.1
 
 
 def test_all_maps_move_the_centers_when_the_sample_is_zero(atlas, monkeypatch):
@@ -99,19 +99,19 @@ def test_all_maps_move_the_centers_when_the_sample_is_zero(atlas, monkeypatch):
     assert atlas.facts("cluster", "everything")["fitted"] == 120 * 11
     space, fit = job_of(atlas, "everything").load()[:2]
     x = np.concatenate([project(atlas, "planted", space, part)[1] for part in row_ranges(atlas, "features", "planted")])
-    own = labels[labels >= 0]
+    map_labels = labels[labels >= 0]
     for number, center in enumerate(fit.centers):
-        np.testing.assert_allclose(center, x[own == number].mean(0), atol=0.05)
+        np.testing.assert_allclose(center, x[map_labels == number].mean(0), atol=0.05)
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory):
+def in_threads(tmp_path_factory):
     """KMeans over all maps in threads of this process."""
     return over_all(make(tmp_path_factory.mktemp("here") / "x.atlas"))
 
 
 def over_all(atlas, **where):
-    """From a small sample's centers, so that they move; then every block is labeled."""
+    """Start from the centers of a small sample, so that they move; then label every block."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stage, "START", 60)
         patch.setattr(assign, "PASSES", 3)
@@ -119,23 +119,23 @@ def over_all(atlas, **where):
     return bits(atlas, "kmeans")
 
 
-def test_two_processes_give_the_same_bits(here, tmp_path):
-    assert over_all(make(tmp_path / "x.atlas"), workers=2) == here
+def test_two_processes_give_the_same_bits(in_threads, tmp_path):
+    assert over_all(make(tmp_path / "x.atlas"), workers=2) == in_threads
 
 
-def test_a_dask_cluster_gives_the_same_bits(here, tmp_path):
+def test_a_dask_cluster_gives_the_same_bits(in_threads, tmp_path):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
     ) as workers:
-        assert over_all(make(tmp_path / "x.atlas"), scheduler=workers.scheduler_address) == here
+        assert over_all(make(tmp_path / "x.atlas"), scheduler=workers.scheduler_address) == in_threads
 
 
 @pytest.mark.parametrize("method", [cluster.kmeans, cluster.dbscan, cluster.hdbscan])
 def test_the_size_of_blocks_changes_no_label(tmp_path, method):
     options = SAMPLED | ({"k": 5} if method is cluster.kmeans else {})
-    found = [method(make(tmp_path / f"{block}.atlas", block=block), **options) for block in (8, 64)]
-    assert (found[0] == found[1]).all()
+    labels = [method(make(tmp_path / f"{block}.atlas", block=block), **options) for block in (8, 64)]
+    assert (labels[0] == labels[1]).all()
 
 
 @pytest.mark.parametrize("method", [cluster.kmeans, cluster.dbscan, cluster.hdbscan])
@@ -148,7 +148,7 @@ def test_the_order_of_examples_changes_no_label(tmp_path, method):
     assert (labels[order] == permuted).all()
 
 
-def test_what_is_lost_is_computed_anew_with_the_same_bits(tmp_path, capfd):
+def test_lost_blocks_are_recomputed_with_the_same_bits(tmp_path, capfd):
     atlas = make(tmp_path / "x.atlas")
     cluster.hdbscan(atlas, **SAMPLED)
     expected = bits(atlas, "hdbscan")
@@ -156,15 +156,15 @@ def test_what_is_lost_is_computed_anew_with_the_same_bits(tmp_path, capfd):
     manifests, arrays, _ = folders(atlas, "cluster", "hdbscan")
     (arrays / "labels/c/2/0/0").unlink()
     (manifests / "block-000004.json").unlink()
-    kept = arrays / "labels/c/1/0/0"
-    before = kept.stat().st_mtime_ns
+    intact = arrays / "labels/c/1/0/0"
+    before = intact.stat().st_mtime_ns
     capfd.readouterr()
     cluster.hdbscan(ha.open(root), **SAMPLED)
     assert "labels/c/2/0/0 is missing: recomputed" in capfd.readouterr().err
-    assert bits(atlas, "hdbscan") == expected and kept.stat().st_mtime_ns == before
+    assert bits(atlas, "hdbscan") == expected and intact.stat().st_mtime_ns == before
 
 
-def test_a_stopped_run_goes_on(tmp_path, monkeypatch):
+def test_a_stopped_run_continues(tmp_path, monkeypatch):
     atlas = make(tmp_path / "x.atlas")
     cluster.kmeans(atlas, k=5)
     expected = bits(atlas, "kmeans")

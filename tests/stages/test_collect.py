@@ -1,4 +1,4 @@
-"""What collect leaves on disk equals slow float64 loops over the model's own eager attention."""
+"""What collect stores equals slow float64 loops over the eager attention of the model."""
 
 import numpy as np
 import pytest
@@ -34,24 +34,24 @@ TEXTS = [
 )
 def test_kernel_equals_slow_loops_on_any_scores(n, r, causal, spread, seed):
     rng = np.random.default_rng(seed)
-    own = small_maps.tokens(rng, n)
+    tokens = small_maps.tokens(rng, n)
     scores = (rng.standard_normal((2, n, n)) * spread).astype(np.float32)
     exact = small_maps.softmax(scores, causal)
-    attention, pooled, stats = small_maps.text_statistics(scores, own, own, r, causal)
+    attention, pooled, stats = small_maps.text_statistics(scores, tokens, tokens, r, causal)
     assert np.abs(attention - exact).max() < 2e-6
     names = small_maps.text_axis().names
     for h in range(2):
         assert np.abs(pooled[h] - reference.pooled(exact[h], r)).max() < 1e-5
-        slow = reference.text(exact[h], own, own, small_maps.SPECIALS, small_maps.SEPARATOR, causal=causal)
+        slow = reference.text(exact[h], tokens, tokens, small_maps.SPECIALS, small_maps.SEPARATOR, causal=causal)
         expected = np.array([slow[name] for name in names])
         assert np.allclose(stats[h], expected, rtol=1e-5, atol=1e-5, equal_nan=True), dict(
             zip(names, zip(stats[h], expected, strict=True), strict=True)
         )
 
 
-def test_pooling_to_the_own_size_is_the_identity_and_to_a_divisor_is_block_sums():
-    dice = np.random.default_rng(0)
-    attention = dice.dirichlet(np.ones(32), 32)
+def test_pooling_to_the_same_size_is_the_identity_and_to_a_divisor_is_block_sums():
+    rng = np.random.default_rng(0)
+    attention = rng.dirichlet(np.ones(32), 32)
     assert np.allclose(reference.pooled(attention, 32), attention)
     blocks = attention.reshape(8, 4, 8, 4).sum(3).mean(1)
     assert np.allclose(reference.pooled(attention, 8), blocks)
@@ -63,7 +63,7 @@ def packaged():
 
 
 def eager_maps(model, texts):
-    """The untouched model's own attention on a padded batch."""
+    """The attention of an unmodified copy of the model on a padded batch."""
     from transformers import AutoModel
 
     network = AutoModel.from_pretrained(model.source, attn_implementation="eager").eval()
@@ -77,16 +77,16 @@ def assert_atlas_matches(atlas, model, encoded, maps, r, heads):
     statistics = statistics_of(model)
     specials = dict(zip(special_names(statistics), statistics.specials, strict=True))
     pooled, stats = atlas.read("pooled").astype(float), atlas.read("stats")
-    for e, one in enumerate(encoded):
-        own, n = one.source, len(one.source)
+    for e, example in enumerate(encoded):
+        tokens, n = example.source, len(example.source)
         for layer, head in heads:
             exact = maps[layer][e, head, :n, :n].double().numpy()
             assert np.abs(pooled[e, layer, head] - reference.pooled(exact, r)).max() < 2e-3
             causal = model.layers[layer].causal
-            slow = reference.text(exact, own, own, specials, statistics.separator, causal=causal)
+            slow = reference.text(exact, tokens, tokens, specials, statistics.separator, causal=causal)
             expected = np.array([slow[name] for name in statistics.names])
-            found = stats[e, layer, head]
-            assert np.allclose(found, expected, rtol=1e-5, atol=1e-5, equal_nan=True), (e, layer, head)
+            values = stats[e, layer, head]
+            assert np.allclose(values, expected, rtol=1e-5, atol=1e-5, equal_nan=True), (e, layer, head)
 
 
 def special_names(statistics):
@@ -148,13 +148,13 @@ def test_long_texts_are_cut_or_windowed_and_counted(packaged, tmp_path, capfd):
     counts = cut.collection["counts"]
     assert counts["cut"] == 1 and counts["cut_tokens"] > 500 and counts["examples"] == 2
     assert "truncated: 1 text (" in capfd.readouterr().err
-    whole = ha.collect.maps(packaged, [long], tmp_path / "win.atlas", resolution=4, max_tokens=40, overlong="window")
-    counts = whole.collection["counts"]
+    windowed = ha.collect.maps(packaged, [long], tmp_path / "win.atlas", resolution=4, max_tokens=40, overlong="window")
+    counts = windowed.collection["counts"]
     assert counts["cut"] == 0 and counts["windowed"] == 1 and counts["windows"] == counts["examples"] > 10
-    covered = whole.table("tokens").to_pandas()
+    covered = windowed.table("tokens").to_pandas()
     covered = covered[~covered.special]
-    seen = {at for start, stop in zip(covered.start, covered.stop, strict=True) for at in range(start, stop)}
-    assert set(range(len(long))) - seen == {at for at, character in enumerate(long) if character == " "}
+    characters = {at for start, stop in zip(covered.start, covered.stop, strict=True) for at in range(start, stop)}
+    assert set(range(len(long))) - characters == {at for at, character in enumerate(long) if character == " "}
 
 
 def test_rows_that_do_not_sum_to_one_stop_and_name_the_layer(packaged):
@@ -168,7 +168,7 @@ def test_rows_that_do_not_sum_to_one_stop_and_name_the_layer(packaged):
         watcher.map(packaged.layers[3], half * float("nan"))
 
 
-def test_a_sample_of_tokens_is_whole_examples_within_the_budget():
+def test_sampled_tokens_are_complete_examples_within_the_budget():
     options = ha.collect.Options(32, None, "truncate", 100, 0, 2048)
     lengths = list(np.random.default_rng(1).integers(5, 40, 50))
     chosen = _sample(lengths, options)
@@ -188,10 +188,10 @@ def test_blocks_are_powers_of_two_and_bounded(examples, size, block):
 
 
 def test_memory_urls_hold_an_atlas_with_the_same_numbers(packaged, tmp_path):
-    here = ha.collect.maps(packaged, TEXTS, tmp_path / "x.atlas", resolution=8)
+    on_disk = ha.collect.maps(packaged, TEXTS, tmp_path / "x.atlas", resolution=8)
     ha.collect.maps(packaged, TEXTS, "memory://test_memory.atlas", resolution=8)
-    there = ha.open("memory://test_memory.atlas")
-    for name in here.arrays():
-        assert np.array_equal(here.read(name), there.read(name), equal_nan=True)
-    assert here.table("tokens").equals(there.table("tokens"))
-    assert "pooled" in str(there) and "<img" in there._repr_html_()
+    in_memory = ha.open("memory://test_memory.atlas")
+    for name in on_disk.arrays():
+        assert np.array_equal(on_disk.read(name), in_memory.read(name), equal_nan=True)
+    assert on_disk.table("tokens").equals(in_memory.table("tokens"))
+    assert "pooled" in str(in_memory) and "<img" in in_memory._repr_html_()

@@ -1,4 +1,4 @@
-"""Pooled maps and statistics of every family equal slow float64 loops over an untouched copy's own attention."""
+"""Pooled maps and statistics of every family equal slow float64 loops over the attention of an unmodified copy."""
 
 import numpy as np
 import pytest
@@ -19,31 +19,31 @@ TEXT_FAMILIES = [name for name, family in FAMILIES.items() if family.reads != "i
 IMAGE_FAMILIES = [name for name, family in FAMILIES.items() if family.reads == "images"]
 
 
-def own_maps(own, inputs):
+def eager_maps(eager, inputs):
     with torch.inference_mode():
-        return all_maps(own, inputs)
+        return all_maps(eager, inputs)
 
 
-def assert_close(found, slow, names, where):
+def assert_close(values, slow, names, where):
     expected = np.array([slow[name] for name in names])
-    close = np.isclose(found, expected, rtol=1e-5, atol=1e-5, equal_nan=True)
-    assert close.all(), (where, [row for row in zip(names, found, expected, close, strict=True) if not row[-1]])
+    close = np.isclose(values, expected, rtol=1e-5, atol=1e-5, equal_nan=True)
+    assert close.all(), (where, [row for row in zip(names, values, expected, close, strict=True) if not row[-1]])
 
 
 def rescaled(exact, layer):
-    """Rows as shares of what reaches tokens."""
+    """Rows as shares of the attention that reaches tokens."""
     return exact / exact.sum(-1, keepdims=True) if layer.sink else exact
 
 
-def assert_texts(model, own, examples, path):
-    """Collect and hold every map against slow loops."""
+def assert_texts(model, eager, examples, path):
+    """Collect, and compare every map with slow loops."""
     atlas = ha.collect.maps(model, examples, path, resolution=RESOLUTION)
     pooled, stats = atlas.read("pooled").astype(float), atlas.read("stats")
     encoded = [encode(model, example)[0] for example in examples]
     groups = [range(len(encoded))] if model.padding else [[number] for number in range(len(encoded))]
     for group in groups:
         batch = text_batch(model, [encoded[number] for number in group])
-        maps = own_maps(own, batch.inputs)
+        maps = eager_maps(eager, batch.inputs)
         maps = maps[-len(model.layers) :]  # families of which only the later layers can be read
         for e, number in enumerate(group):
             for layer, weights in zip(model.layers, maps, strict=True):
@@ -55,46 +55,46 @@ def assert_texts(model, own, examples, path):
                     assert_map(model, layer, encoded[number], exact, pooled[where], stats[where])
 
 
-def assert_map(model, layer, one, own, pooled, stats):
+def assert_map(model, layer, example, weights, pooled, stats):
     names = statistics_of(model)
     specials = dict(zip([n for n in names.names if n.startswith("special:")], names.specials, strict=True))
-    queries = one.source if layer.kind == "encoder" or one.target is None else one.target
-    keys = one.target if layer.kind == "decoder" and one.target is not None else one.source
-    exact = rescaled(own, layer)
+    queries = example.source if layer.kind == "encoder" or example.target is None else example.target
+    keys = example.target if layer.kind == "decoder" and example.target is not None else example.source
+    exact = rescaled(weights, layer)
     assert np.abs(pooled - reference.pooled(exact, RESOLUTION)).max() < 2e-3
     slow = reference.text(
-        exact, queries, keys, specials, names.separator, causal=layer.causal, allowed=(own > 0).sum(-1)
+        exact, queries, keys, specials, names.separator, causal=layer.causal, allowed=(weights > 0).sum(-1)
     )  # fmt: skip
     assert_close(stats, slow, names.names, layer)
 
 
 @pytest.mark.parametrize("name", TEXT_FAMILIES)
 def test_texts(name, small, tmp_path):
-    one = small(name)
-    assert_texts(one.model, one.own, TEXTS, tmp_path / "x.atlas")
+    loaded = small(name)
+    assert_texts(loaded.model, loaded.eager, TEXTS, tmp_path / "x.atlas")
 
 
 def test_texts_of_a_family_that_padding_changes(load_small, tmp_path):
-    one = load_small(PARTLY["ConvBERT"])
-    assert not one.model.padding
-    assert_texts(one.model, one.own, [*TEXTS, *TEXTS], tmp_path / "x.atlas")
+    loaded = load_small(PARTLY["ConvBERT"])
+    assert not loaded.model.padding
+    assert_texts(loaded.model, loaded.eager, [*TEXTS, *TEXTS], tmp_path / "x.atlas")
 
 
 @pytest.mark.parametrize("name", ["minilm", "smollm2", "antiberty"])
 def test_texts_of_real_models(name, load_real, tmp_path):
-    model, own, examples = load_real(name)
-    assert_texts(model, own, examples, tmp_path / "x.atlas")
+    model, eager, examples = load_real(name)
+    assert_texts(model, eager, examples, tmp_path / "x.atlas")
 
 
 @pytest.mark.parametrize("name", IMAGE_FAMILIES)
 def test_images(name, small, tmp_path):
-    one = small(name)
-    pictures = [Example(str(number), image=path) for number, path in enumerate(one.pictures)]
-    atlas = ha.collect.maps(one.model, pictures, tmp_path / "x.atlas", resolution=RESOLUTION)
+    loaded = small(name)
+    pictures = [Example(str(number), image=path) for number, path in enumerate(loaded.pictures)]
+    atlas = ha.collect.maps(loaded.model, pictures, tmp_path / "x.atlas", resolution=RESOLUTION)
     pooled, stats = atlas.read("pooled").astype(float), atlas.read("stats")
-    names, grid = statistics_of(one.model).names, one.model.grid
-    maps = own_maps(one.own, image_batch(one.model, one.pictures).inputs)
-    for layer, weights in zip(one.model.layers, maps, strict=True):
+    names, grid = statistics_of(loaded.model).names, loaded.model.grid
+    maps = eager_maps(loaded.eager, image_batch(loaded.model, loaded.pictures).inputs)
+    for layer, weights in zip(loaded.model.layers, maps, strict=True):
         for e in range(len(pictures)):
             for head in range(layer.heads):
                 where = (e, layer.index, head)
@@ -104,7 +104,7 @@ def test_images(name, small, tmp_path):
                 assert_close(stats[where], slow, names, (name, where))
 
 
-def test_vectors_of_an_encoder_decoder_lie_with_their_own_tokens(small, tmp_path):
+def test_vectors_of_an_encoder_decoder_are_stored_with_their_tokens(small, tmp_path):
     model = small("BART").model
     pairs = [Example(str(i), a.text, b.text) for i, (a, b) in enumerate(zip(TEXTS, TEXTS[::-1], strict=True))]
     atlas = ha.collect.maps(model, pairs, tmp_path / "x.atlas", resolution=RESOLUTION)
@@ -116,10 +116,10 @@ def test_vectors_of_an_encoder_decoder_lie_with_their_own_tokens(small, tmp_path
         places = {"encoder": (0, 0), "decoder": (n, n), "cross": (n, 0)}
         sizes = {"encoder": (n, n), "decoder": (m, m), "cross": (m, n)}
         for layer in model.layers:
-            for kept, own, at, size in zip(
+            for stored, expected, at, size in zip(
                 (query, key), (vectors.queries, vectors.keys), places[layer.kind], sizes[layer.kind], strict=True
             ):
-                rows = kept[offset + at : offset + at + size, layer.index, : layer.heads, : layer.width]
-                assert np.allclose(rows, own[layer.index].transpose(1, 0, 2), atol=1e-2)
+                rows = stored[offset + at : offset + at + size, layer.index, : layer.heads, : layer.width]
+                assert np.allclose(rows, expected[layer.index].transpose(1, 0, 2), atol=1e-2)
                 rest = np.delete(np.arange(offset, offset + n + m), np.arange(at, at + size))
-                assert np.isnan(kept[rest, layer.index]).all()
+                assert np.isnan(stored[rest, layer.index]).all()

@@ -1,4 +1,4 @@
-"""Correlate as a stage: planted effects are found, absent ones are not, and the tables say what is there."""
+"""Correlate as a stage: planted effects are found, absent ones are not, and the tables are complete."""
 
 import numpy as np
 import pyarrow as pa
@@ -36,25 +36,25 @@ def clustered(atlas, labels, *, name="kmeans", level="maps", seed=0, missing=())
 
 
 def preference(layers=4, heads=5, kinds=5):
-    """All heads draw patterns evenly but L0·H2 and L2·H0, which mostly show 0, and L3·H4, which mostly shows 1."""
-    found = np.ones((layers, heads, kinds))
-    found[0, 2, 0] = found[2, 0, 0] = found[3, 4, 1] = 12
-    return found
+    """All heads draw patterns evenly except L0·H2 and L2·H0, which mostly show 0, and L3·H4, which mostly shows 1."""
+    weights = np.ones((layers, heads, kinds))
+    weights[0, 2, 0] = weights[2, 0, 0] = weights[3, 4, 1] = 12
+    return weights
 
 
 @pytest.fixture(scope="module")
 def atlas(tmp_path_factory):
-    dice = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     patterns = drawn(preference(), 200, seed=1)
-    kind = np.where(dice.random(200) < 0.5, "question", "statement")
-    patterns[kind == "question", 1, 1:4] = 4  # these heads do something else with questions
-    own = {
+    kind = np.where(rng.random(200) < 0.5, "question", "statement")
+    patterns[kind == "question", 1, 1:4] = 4  # these heads behave differently on questions
+    columns = {
         "kind": kind,
-        "flag": dice.random(200) < 0.3,
-        "score": dice.normal(size=200),
+        "flag": rng.random(200) < 0.3,
+        "score": rng.normal(size=200),
         "note": list(map(str, range(200))),
     }
-    atlas = planted(tmp_path_factory.mktemp("planted") / "p.atlas", patterns, columns=own)
+    atlas = planted(tmp_path_factory.mktemp("planted") / "p.atlas", patterns, columns=columns)
     clustered(atlas, patterns)
     correlate.clusters(atlas, permutations=199)
     return atlas
@@ -62,10 +62,10 @@ def atlas(tmp_path_factory):
 
 def test_planted_heads_are_found_and_hardly_any_other(atlas):
     cells = atlas.table("cells").to_pandas()
-    # the planted ones have at least 2.5 times their fair share; all other heads then have 1.2 times theirs of the rest
+    # planted heads have at least 2.5 times their fair share; all other heads then have 1.2 times theirs of the rest
     heads = cells[(cells.factor == "head") & cells.significant & (cells.ratio > 1.9)]
-    found = {(row.cluster, row.value) for row in heads.itertuples()}
-    assert found == {(0, "L0·H2"), (0, "L2·H0"), (1, "L3·H4"), (4, "L1·H1"), (4, "L1·H2"), (4, "L1·H3")}
+    pairs = {(row.cluster, row.value) for row in heads.itertuples()}
+    assert pairs == {(0, "L0·H2"), (0, "L2·H0"), (1, "L3·H4"), (4, "L1·H1"), (4, "L1·H2"), (4, "L1·H3")}
     row = cells[(cells.factor == "head") & (cells.value == "L0·H2") & (cells.cluster == 0)].iloc[0]
     assert row.layer == 0 and row["head"] == 2
     assert row.share_of_value == pytest.approx(12 / 16, abs=0.1) and row.low < row.share_of_value < row.high
@@ -74,15 +74,15 @@ def test_planted_heads_are_found_and_hardly_any_other(atlas):
 
 
 def test_planted_column_is_found_and_others_are_not(atlas):
-    found = atlas.table("associations").to_pandas().set_index("factor")
-    assert list(found.index) == ["head", "layer", "example", "kind", "flag", "score"]
-    assert found.p["kind"] == pytest.approx(1 / 200)
-    assert found.p["flag"] > 0.05 and found.p["score"] > 0.05
-    assert found.p["head"] == pytest.approx(1 / 200) and found.cramers_v["head"] > 0.3
-    assert found.low["head"] < found.cramers_v["head"] < found.high["head"]
-    assert found.binned.to_dict() == dict.fromkeys(found.index, False) | {"score": True}
-    assert (found.left_out == 0).all() and found.untested.isna().all()
-    assert list(found.shuffled) == ["heads", "heads", "examples", "texts", "texts", "texts"]
+    associations = atlas.table("associations").to_pandas().set_index("factor")
+    assert list(associations.index) == ["head", "layer", "example", "kind", "flag", "score"]
+    assert associations.p["kind"] == pytest.approx(1 / 200)
+    assert associations.p["flag"] > 0.05 and associations.p["score"] > 0.05
+    assert associations.p["head"] == pytest.approx(1 / 200) and associations.cramers_v["head"] > 0.3
+    assert associations.low["head"] < associations.cramers_v["head"] < associations.high["head"]
+    assert associations.binned.to_dict() == dict.fromkeys(associations.index, False) | {"score": True}
+    assert (associations.left_out == 0).all() and associations.untested.isna().all()
+    assert list(associations.shuffled) == ["heads", "heads", "examples", "texts", "texts", "texts"]
     cells = atlas.table("cells").to_pandas()
     kind = cells[(cells.factor == "kind") & (cells.cluster == 4)].set_index("value")
     assert kind.significant.all() and kind.residual["question"] > 5 and kind.residual["statement"] < -5
@@ -97,14 +97,14 @@ def test_names_homes_and_summary(atlas):
         ["previous token"], ["separator sink"], ["broad"], ["itself"], ["next token"]
     ]  # fmt: skip
     assert (table.ordinal == 1).all() and table.named.all() and (table.statistics == table.statistics[0]).all()
-    (why,) = table.reasons[0]
-    assert why["statistic"] == "previous" and why["mean"] == pytest.approx(0.8, abs=0.01) and why["rest"] < 0.1
-    assert [why["delta"], why["low"], why["high"]] == pytest.approx([1, 1, 1], abs=0.005)
-    assert {(one["layer"], one["head"]) for one in table.heads[0]} == {(0, 2), (2, 0)} and table.mostly[0] == 2
-    assert all(one["share"] == pytest.approx(12 / 16, abs=0.1) for one in table.heads[0])
+    (reason,) = table.reasons[0]
+    assert reason["statistic"] == "previous" and reason["mean"] == pytest.approx(0.8, abs=0.01) and reason["rest"] < 0.1
+    assert [reason["delta"], reason["low"], reason["high"]] == pytest.approx([1, 1, 1], abs=0.005)
+    assert {(head["layer"], head["head"]) for head in table.heads[0]} == {(0, 2), (2, 0)} and table.mostly[0] == 2
+    assert all(head["share"] == pytest.approx(12 / 16, abs=0.1) for head in table.heads[0])
     assert table.association.isna()[0] and table.association[4]["ratio"] > 1.1 and table.association[4]["q"] < 0.05
     assert (table.association[4]["column"], table.association[4]["value"]) == ("kind", "question")
-    assert all(list(layers) == [] for layers in table.layers)  # patterns are drawn evenly but for six heads of twenty
+    assert all(list(layers) == [] for layers in table.layers)  # patterns are drawn evenly except in six of twenty heads
     assert table.maps.sum() == 200 * 20 and table.share.sum() == pytest.approx(1)
     assert list(table.maps) == sorted(table.maps, reverse=True) and (table.stability == 0.9).all()
     text = correlate.summary(atlas)
@@ -123,8 +123,8 @@ def test_profiles_and_related_heads(atlas):
     labels = atlas.read("labels")
     for (layer, head), row in profiles.iterrows():
         share = np.bincount(labels[:, layer, head], minlength=5) / 200
-        assert [one["cluster"] for one in row.shares] == [0, 1, 2, 3, 4]
-        assert np.allclose([one["share"] for one in row.shares], share)
+        assert [entry["cluster"] for entry in row.shares] == [0, 1, 2, 3, 4]
+        assert np.allclose([entry["share"] for entry in row.shares], share)
         assert row.main_share == share.max() and row.main_cluster == share.argmax()
         assert row.entropy == pytest.approx(-(share[share > 0] * np.log(share[share > 0])).sum())
         assert row.one_job == (share.max() >= 0.75)
@@ -141,13 +141,13 @@ def test_exemplars_are_the_nearest_and_farthest(atlas):
         members = [(distance[at], *at) for at in zip(*np.nonzero(labels == cluster), strict=True)]
         for kind, order in (("typical", sorted(members)), ("unlike", sorted(members, key=lambda m: (-m[0], m[1:])))):
             chosen, heads, examples = [], [], []
-            for away, e, layer, head in order:
+            for member_distance, e, layer, head in order:
                 if len(chosen) < 8 and heads.count((layer, head)) < 2 and e not in examples:
-                    chosen.append((e, layer, head, pytest.approx(away)))
+                    chosen.append((e, layer, head, pytest.approx(member_distance)))
                     heads.append((layer, head))
                     examples.append(e)
-            own = table[(table.cluster == cluster) & (table.kind == kind)].sort_values("rank")
-            assert list(own[["example", "layer", "head", "distance"]].itertuples(index=False, name=None)) == chosen
+            rows = table[(table.cluster == cluster) & (table.kind == kind)].sort_values("rank")
+            assert list(rows[["example", "layer", "head", "distance"]].itertuples(index=False, name=None)) == chosen
 
 
 def test_exemplars_of_small_clusters():
@@ -155,20 +155,20 @@ def test_exemplars_of_small_clusters():
     assert exemplars(distance, example, np.zeros(5, int), 8).tolist() == [1, 4, 2, 0]  # one head: more than two of it
     assert unlike(distance, example, np.zeros(5, int), 2).tolist() == [0, 2]
     assert exemplars(distance, example, np.arange(5), 0).tolist() == []
-    far = np.arange(100.0)  # a stray head at the rim does not become typical for the sake of variety
-    assert exemplars(far, np.arange(100), (far > 90).astype(int), 8).max() < 10
+    distances = np.arange(100.0)  # a stray head far from the center does not become typical for the sake of variety
+    assert exemplars(distances, np.arange(100), (distances > 90).astype(int), 8).max() < 10
 
 
 def test_order_of_examples_and_blocks_do_not_matter(tmp_path):
     patterns = drawn(preference(), 48, seed=2)
     order = np.random.default_rng(0).permutation(48)
     tables = []
-    for number, (own, block) in enumerate([(patterns, 16), (patterns[order], 48)]):
-        atlas = planted(tmp_path / f"{number}.atlas", own, block=block)
-        clustered(atlas, own)
+    for number, (labels, block) in enumerate([(patterns, 16), (patterns[order], 48)]):
+        atlas = planted(tmp_path / f"{number}.atlas", labels, block=block)
+        clustered(atlas, labels)
         correlate.clusters(atlas, permutations=19)
         tables.append({name: atlas.table(name) for name in TABLES})
-    cells = [one["cells"].select(["cluster", "value", "maps", "share_of_value"]) for one in tables]
+    cells = [atlas_tables["cells"].select(["cluster", "value", "maps", "share_of_value"]) for atlas_tables in tables]
     assert cells[0].equals(cells[1])
     assert tables[0]["profiles"].drop_columns("name").equals(tables[1]["profiles"].drop_columns("name"))
     for column in ("name", "phrases", "ordinal", "heads", "layers"):
@@ -177,16 +177,16 @@ def test_order_of_examples_and_blocks_do_not_matter(tmp_path):
 
 def test_same_seed_same_result_and_nothing_done_twice(tmp_path, monkeypatch):
     patterns = drawn(preference(), 32, seed=3)
-    found = []
+    tables = []
     for number in range(2):
         monkeypatch.setattr("headatlas.parallel.cores", lambda number=number: 1 + number)
         atlas = planted(tmp_path / f"{number}.atlas", patterns)
         clustered(atlas, patterns)
         correlate.clusters(atlas, permutations=59)
-        found.append({name: atlas.table(name) for name in TABLES})
-    assert all(found[0][name].equals(found[1][name]) for name in TABLES)
+        tables.append({name: atlas.table(name) for name in TABLES})
+    assert all(tables[0][name].equals(tables[1][name]) for name in TABLES)
     monkeypatch.setattr("headatlas.stages.correlate.tests", None)
-    assert correlate.clusters(atlas, permutations=59).equals(found[0]["clusters"])
+    assert correlate.clusters(atlas, permutations=59).equals(tables[0]["clusters"])
 
 
 def test_missing_heads_and_noise(tmp_path):
@@ -222,41 +222,41 @@ def test_one_cluster_only_or_all_noise(tmp_path, label, name):
 
 
 def test_clusters_of_heads(tmp_path):
-    own = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [0, 1, 2, 2]])
-    patterns = np.broadcast_to(own, (10, 4, 4)).copy()
+    head_labels = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [0, 1, 2, 2]])
+    patterns = np.broadcast_to(head_labels, (10, 4, 4)).copy()
     atlas = planted(tmp_path / "h.atlas", patterns)
     clustered(atlas, patterns, level="heads")
     table = correlate.clusters(atlas, permutations=199).to_pandas()
     assert table.maps.sum() == 160 and set(table.name) == {"previous token", "separator sink", "broad"}
-    found = atlas.table("associations").to_pandas().set_index("factor")
-    assert np.isnan(found.p["head"]) and found.untested["head"] == "one label per head"
-    assert found.p["layer"] <= 0.01 and found.shuffled["layer"] == "grid"
-    assert found.untested["example"] == "same in all examples" and found.shuffled.isna()["example"]
+    associations = atlas.table("associations").to_pandas().set_index("factor")
+    assert np.isnan(associations.p["head"]) and associations.untested["head"] == "one label per head"
+    assert associations.p["layer"] <= 0.01 and associations.shuffled["layer"] == "grid"
+    assert associations.untested["example"] == "same in all examples" and associations.shuffled.isna()["example"]
     layer = atlas.table("cells").to_pandas().query("factor == 'layer' and value == '0' and cluster == 0").iloc[0]
     assert layer.maps == 40 and layer.expected == pytest.approx(40 * 5 / 16) and layer.ratio == pytest.approx(16 / 5)
     assert "by construction" in correlate.summary(atlas)
 
 
 def test_columns(monkeypatch):
-    said = []
-    monkeypatch.setattr("headatlas.progress.say", said.append)
+    messages = []
+    monkeypatch.setattr("headatlas.progress.say", messages.append)
     table = pa.table(
         {"id": ["a", "b", "c", "d", "e", "f"], "n_tokens": [3, 9, 4, 8, 20, 21], "same": ["x"] * 6,
          "flag": [True, None, False, True, True, True], "many": [[1]] * 6,
          "age": [1.5, 2.5, float("nan"), 3.0, 9.0, 8.0]}
     )  # fmt: skip
-    found = {one.name: one for one in dataset_columns.chosen_columns(table, None)}
-    assert set(found) == {"n_tokens", "flag", "age"}
-    assert found["n_tokens"].values == ("3–4", "8", "9–20", "21") or len(found["n_tokens"].values) == 4
-    assert found["flag"].values == ("false", "true") and found["flag"].codes.tolist() == [1, -1, 0, 1, 1, 1]
-    assert found["flag"].left_out == 1 and not found["flag"].binned and found["age"].codes[2] == -1
-    assert found["age"].binned and found["age"].left_out == 1 and found["n_tokens"].left_out == 0
-    assert len(said) == 1 and "same" in said[0] and "many" in said[0]
+    columns = {column.name: column for column in dataset_columns.chosen_columns(table, None)}
+    assert set(columns) == {"n_tokens", "flag", "age"}
+    assert columns["n_tokens"].values == ("3–4", "8", "9–20", "21") or len(columns["n_tokens"].values) == 4
+    assert columns["flag"].values == ("false", "true") and columns["flag"].codes.tolist() == [1, -1, 0, 1, 1, 1]
+    assert columns["flag"].left_out == 1 and not columns["flag"].binned and columns["age"].codes[2] == -1
+    assert columns["age"].binned and columns["age"].left_out == 1 and columns["n_tokens"].left_out == 0
+    assert len(messages) == 1 and "same" in messages[0] and "many" in messages[0]
     for name, words in [("nothing", "the columns are: n_tokens"), ("same", "same value"), ("id", "no column 'id'")]:
         with pytest.raises(OptionError, match=words):
             dataset_columns.chosen_columns(table, [name])
     many = pa.table({"word": [str(n) for n in range(60)], "number": list(range(60))})
-    assert [one.name for one in dataset_columns.chosen_columns(many, None)] == ["number"]
+    assert [column.name for column in dataset_columns.chosen_columns(many, None)] == ["number"]
     with pytest.raises(OptionError, match="60 values"):
         dataset_columns.chosen_columns(many, ["word"])
 
@@ -282,7 +282,7 @@ def test_mistakes_are_named(atlas, tmp_path):
 
 
 def test_a_real_model(tmp_path):
-    """Collected maps, labels from their statistics: heads known to look at one place are named so."""
+    """Maps are collected and labeled by their statistics: heads known to look at one place get the right name."""
     from sklearn.cluster import KMeans
 
     atlas = collect.maps("packaged", collect.data.load("sample", limit=16), tmp_path / "real.atlas")

@@ -1,4 +1,4 @@
-"""Our own encoder: the network and its file, training, generated patterns, head retrieval, and the packaged weights."""
+"""Our encoder: the network and its file, training, generated patterns, head retrieval, and the packaged weights."""
 
 import json
 import re
@@ -24,7 +24,7 @@ from headatlas.stages.features.train import train
 
 @cache
 def sample():
-    """All heads of the packaged model on two dozen texts of our own corpus."""
+    """All heads of the packaged model on 24 texts of the sample corpus."""
     return ha.collect.maps("packaged", ha.data.load("sample", limit=24), "memory://encoder-sample.atlas", qk_tokens=0)
 
 
@@ -33,25 +33,25 @@ def some_maps(count=20, seed=3):
 
 
 def slow_retrieval(vectors):
-    """Share of maps whose nearest neighbor in another example is of their head, one pair at a time."""
+    """Share of maps whose nearest neighbor in another example belongs to the same head, one pair at a time."""
     hits = []
     for e, h in np.ndindex(vectors.shape[:2]):
-        best, found = -np.inf, None
+        best, nearest = -np.inf, None
         for other, head in np.ndindex(vectors.shape[:2]):
             a, b = vectors[e, h], vectors[other, head]
             if other == e or np.isnan(a).any() or np.isnan(b).any():
                 continue
             cosine = a @ b / np.sqrt((a @ a) * (b @ b))
             if cosine > best:
-                best, found = cosine, head
-        if found is not None:
-            hits.append(found == h)
+                best, nearest = cosine, head
+        if nearest is not None:
+            hits.append(nearest == h)
     return np.mean(hits)
 
 
-def test_head_retrieval_is_that_of_a_slow_loop():
-    dice = np.random.default_rng(0)
-    vectors = dice.standard_normal((1, 7, 5)) + 1.5 * dice.standard_normal((6, 7, 5))
+def test_head_retrieval_matches_a_slow_loop():
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((1, 7, 5)) + 1.5 * rng.standard_normal((6, 7, 5))
     vectors[2, 3] = np.nan
     vectors[:, 6] = np.nan
     score, low, high = metrics.head_retrieval(vectors)
@@ -60,7 +60,7 @@ def test_head_retrieval_is_that_of_a_slow_loop():
     assert metrics.head_retrieval(vectors, queries=10, seed=1) == metrics.head_retrieval(vectors, queries=10, seed=1)
 
 
-def test_head_retrieval_of_one_example_is_nothing():
+def test_head_retrieval_of_one_example_is_nan():
     assert np.isnan(metrics.head_retrieval(np.ones((1, 3, 2)))).all()
 
 
@@ -72,29 +72,29 @@ def test_patterns_have_rows_that_sum_to_one():
     assert np.array_equal(some_maps(5), some_maps(5)) and not np.array_equal(some_maps(5), some_maps(5, 4))
 
 
-def test_patterns_are_what_they_are_called():
-    n, dice = 32, np.random.default_rng(0)
-    made = {name: pool(generate(n, dice), n) for name, generate in patterns.GENERATORS.items()}
+def test_patterns_match_their_names():
+    n, rng = 32, np.random.default_rng(0)
+    maps = {name: pool(generate(n, rng), n) for name, generate in patterns.GENERATORS.items()}
     inner = np.arange(1, n - 1)
-    assert (made["previous"][inner, inner - 1] == 1).all() and (made["next"][inner, inner + 1] == 1).all()
-    assert (np.diag(made["self"]) == 1).all() and (made["first"][:, 0] == 1).all()
-    assert (made["separator"][:, -1] > 0.4).all() and np.allclose(made["uniform"], 1 / n)
+    assert (maps["previous"][inner, inner - 1] == 1).all() and (maps["next"][inner, inner + 1] == 1).all()
+    assert (np.diag(maps["self"]) == 1).all() and (maps["first"][:, 0] == 1).all()
+    assert (maps["separator"][:, -1] > 0.4).all() and np.allclose(maps["uniform"], 1 / n)
     for name in ("block", "same", "local"):
-        assert np.array_equal(made[name] > 0, (made[name] > 0).T), name
-    away = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
-    assert made["local"][away > n // 8].max() == 0 and made["local"][away <= 2].min() > 0
-    assert (made["stripes"] == made["stripes"][0]).all() and 3 <= (made["stripes"][0] > 0).sum() <= 7
-    assert made["stripes"][0, [0, -1]].max() == 0
+        assert np.array_equal(maps[name] > 0, (maps[name] > 0).T), name
+    distance = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    assert maps["local"][distance > n // 8].max() == 0 and maps["local"][distance <= 2].min() > 0
+    assert (maps["stripes"] == maps["stripes"][0]).all() and 3 <= (maps["stripes"][0] > 0).sum() <= 7
+    assert maps["stripes"][0, [0, -1]].max() == 0
 
 
 def test_views_keep_rows_and_directions():
     maps = torch.from_numpy(some_maps(22))
-    whole = views.crop(maps, torch.zeros(22), torch.ones(22))
-    assert torch.allclose(whole, maps, atol=1e-5)
+    full = views.crop(maps, torch.zeros(22), torch.ones(22))
+    assert torch.allclose(full, maps, atol=1e-5)
     half = views.crop(maps, torch.full((22,), 0.5), torch.full((22,), 0.5))
-    kept = maps[:, 16:, 16:] / maps[:, 16:, 16:].sum(-1, keepdim=True)
+    corner = maps[:, 16:, 16:] / maps[:, 16:, 16:].sum(-1, keepdim=True)
     pooled_again = views.coarser(half, 16)[:, ::2, ::2] * 2
-    assert torch.allclose(pooled_again, kept, atol=1e-3)
+    assert torch.allclose(pooled_again, corner, atol=1e-3)
     assert torch.allclose(views.coarser(maps, 20).sum(-1), torch.ones(22, 32), atol=1e-5)
 
 
@@ -102,27 +102,27 @@ def test_a_saved_network_is_the_same(tmp_path):
     torch.manual_seed(0)
     net = network.AttentionNet(hidden=16, depth=1, inner=12, width=8).eval()
     network.save(net, tmp_path / "a.safetensors", {"seed": 5})
-    again = network.load(tmp_path / "a.safetensors")
-    assert np.allclose(network.vectors(net, some_maps()), network.vectors(again, some_maps()), atol=1e-2)
+    loaded = network.load(tmp_path / "a.safetensors")
+    assert np.allclose(network.vectors(net, some_maps()), network.vectors(loaded, some_maps()), atol=1e-2)
     assert network.facts(tmp_path / "a.safetensors") == {"seed": 5}
-    network.save(again, tmp_path / "b.safetensors", {"seed": 5})
+    network.save(loaded, tmp_path / "b.safetensors", {"seed": 5})
     assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_files_that_are_no_encoder_are_refused(tmp_path):
+def test_files_that_are_not_encoders_are_refused(tmp_path):
     net = network.AttentionNet(hidden=16, depth=1, inner=12, width=8)
-    good = {name: one for name, one in net.state_dict().items() if "num_batches" not in name}
+    good = {name: tensor for name, tensor in net.state_dict().items() if "num_batches" not in name}
     shape = {**network.FORMAT, "shape": json.dumps(net.shape)}
     (tmp_path / "text").write_text("no safetensors")
     save_file(good, tmp_path / "foreign", {"format": "pt"})
     save_file(good, tmp_path / "shapeless", network.FORMAT)
     save_file(good, tmp_path / "later", {**shape, "version": "9"})
     save_file({**good, "turn": torch.zeros(3, 8)}, tmp_path / "misshapen", shape)
-    save_file({name: one for name, one in good.items() if name != "centre"}, tmp_path / "incomplete", shape)
+    save_file({name: tensor for name, tensor in good.items() if name != "centre"}, tmp_path / "incomplete", shape)
     save_file({**good, "more": torch.zeros(1)}, tmp_path / "toomuch", shape)
-    whole = (tmp_path / "misshapen").read_bytes()
-    (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
+    content = (tmp_path / "misshapen").read_bytes()
+    (tmp_path / "cut").write_bytes(content[: len(content) // 2])
     reasons = {
         "absent": "there is no encoder",
         "text": "cannot be read as safetensors",
@@ -143,7 +143,7 @@ def test_files_that_are_no_encoder_are_refused(tmp_path):
 def test_a_vector_does_not_depend_on_its_neighbors():
     net, maps = network.load(), some_maps(40).astype(np.float16)
     together = network.vectors(net, maps)
-    alone = np.concatenate([network.vectors(net, one[None]) for one in maps])
+    alone = np.concatenate([network.vectors(net, attention[None]) for attention in maps])
     scale = np.abs(together).max()
     assert np.abs(together - alone).max() < 1e-5 * scale
     maps[[3, 17]] = np.nan
@@ -153,24 +153,24 @@ def test_a_vector_does_not_depend_on_its_neighbors():
     assert np.abs(holed[others] - together[others]).max() < 1e-5 * scale
 
 
-def test_maps_of_any_side_and_kind_are_taken():
+def test_maps_of_any_size_and_type_are_accepted():
     net = network.load()
     for r in (2, 8, 32, 48):
         maps = patterns.patterns(4, 0, r)[0]
-        found = network.vectors(net, maps)
-        assert found.shape == (4, net.shape["width"]) and np.isfinite(found).all()
+        vectors = network.vectors(net, maps)
+        assert vectors.shape == (4, net.shape["width"]) and np.isfinite(vectors).all()
         assert torch.equal(network.images(maps), network.images(torch.from_numpy(maps)))
     maps = torch.from_numpy(patterns.patterns(4, 0, 64)[0])
     assert torch.allclose(network.resized(maps).sum(-1), torch.ones(4, 32), atol=1e-5)
     assert np.isfinite(network.vectors(net, np.zeros((1, 32, 32)))).all()
 
 
-def test_training_teaches_and_repeats(tmp_path):
-    places, options = [tmp_path / name for name in ("one", "two", "other")], {"steps": 16, "batch": 96, "width": 32}
-    facts = train([sample()], places[0], **options)
-    train([sample()], places[1], **options)
-    train([sample()], places[2], seed=1, **options)
-    assert places[0].read_bytes() == places[1].read_bytes() != places[2].read_bytes()
+def test_training_improves_retrieval_and_is_reproducible(tmp_path):
+    paths, options = [tmp_path / name for name in ("one", "two", "other")], {"steps": 16, "batch": 96, "width": 32}
+    facts = train([sample()], paths[0], **options)
+    train([sample()], paths[1], **options)
+    train([sample()], paths[2], seed=1, **options)
+    assert paths[0].read_bytes() == paths[1].read_bytes() != paths[2].read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "other", "two"]
     assert facts["loss"]["last"] < 0.8 * facts["loss"]["first"]
     score, low, high = facts["held_out"][sample().header["model"]["name"]]
@@ -178,7 +178,7 @@ def test_training_teaches_and_repeats(tmp_path):
     texts = list(ha.data.load("sample"))[24:36]
     maps = ha.collect.maps("packaged", texts, "memory://encoder-unseen.atlas", qk_tokens=0).read("pooled")
     torch.manual_seed(0)
-    nets = network.AttentionNet().eval(), network.load(places[0])
+    nets = network.AttentionNet().eval(), network.load(paths[0])
     before, after = (metrics.head_retrieval(network.vectors(net, maps.reshape(12, 72, 32, 32)))[0] for net in nets)
     assert after > before + 0.1, (before, after)
 
@@ -197,7 +197,7 @@ def test_stopped_training_leaves_nothing(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def lone_atlas(name, maps, done=True):
+def memory_atlas(name, maps, done=True):
     atlas = Atlas.create(f"memory://{name}.atlas", {"model": {"name": name}, "data": {"name": name}})
     sizes = dict(zip(("example", "layer", "head", "query", "key"), maps.shape, strict=True))
     with engine.result(atlas, "collect", "collect", {}) as result:
@@ -208,27 +208,27 @@ def lone_atlas(name, maps, done=True):
     return atlas
 
 
-def test_training_says_what_it_cannot_use(tmp_path):
-    place, maps = tmp_path / "net.safetensors", some_maps(24).astype(np.float16).reshape(6, 2, 2, 32, 32)
+def test_training_reports_what_it_cannot_use(tmp_path):
+    path, maps = tmp_path / "net.safetensors", some_maps(24).astype(np.float16).reshape(6, 2, 2, 32, 32)
     cases = [
         ([], OptionError, "at least one atlas"),
-        ([lone_atlas("unfinished", maps, done=False)], StoreError, "unfinished.atlas is not finished"),
-        ([lone_atlas("single", maps[:1])], DataError, "1 example: two views"),
-        ([lone_atlas("empty", np.full_like(maps, np.nan))], DataError, "every head contains NaN"),
+        ([memory_atlas("unfinished", maps, done=False)], StoreError, "unfinished.atlas is not finished"),
+        ([memory_atlas("single", maps[:1])], DataError, "1 example: two views"),
+        ([memory_atlas("empty", np.full_like(maps, np.nan))], DataError, "every head contains NaN"),
     ]
     for atlases, kind, reason in cases:
         with pytest.raises(kind, match=re.escape(reason)):
-            train(atlases, place, steps=1)
-    for wrong in ({"steps": 0}, {"batch": 1}, {"width": 1}, {"threads": 0}):
+            train(atlases, path, steps=1)
+    for options in ({"steps": 0}, {"batch": 1}, {"width": 1}, {"threads": 0}):
         with pytest.raises(OptionError, match="at least"):
-            train([sample()], place, **wrong)
+            train([sample()], path, **options)
     maps[:, 1, 1] = np.nan
-    facts = train([lone_atlas("holed", maps)], place, steps=2, batch=16)
+    facts = train([memory_atlas("holed", maps)], path, steps=2, batch=16)
     assert facts["atlases"][0]["heads"] == 3 and facts["held_out"] == {"holed": None}
-    assert np.isfinite(network.vectors(network.load(place), some_maps())).all()
+    assert np.isfinite(network.vectors(network.load(path), some_maps())).all()
 
 
-def test_the_packaged_encoder_knows_heads():
+def test_the_packaged_encoder_recognizes_heads():
     maps = sample().read("pooled").reshape(24, 72, 32, 32)
     rooted = np.sqrt(maps.astype(np.float32)).reshape(24 * 72, -1)
     plain = PCA(64, random_state=0).fit_transform(rooted).reshape(24, 72, -1)
@@ -237,17 +237,17 @@ def test_the_packaged_encoder_knows_heads():
     assert ours[1] > pooled[2] + 0.1, (ours, pooled)
 
 
-def test_the_packaged_encoder_tells_patterns_apart():
+def test_the_packaged_encoder_separates_patterns():
     maps, labels, names = patterns.patterns(660, 11)
-    found = network.vectors(network.load(), maps)
-    clusters = KMeans(len(names), n_init=10, random_state=0).fit_predict(found)
+    vectors = network.vectors(network.load(), maps)
+    clusters = KMeans(len(names), n_init=10, random_state=0).fit_predict(vectors)
     assert adjusted_rand_score(labels, clusters) >= 0.9
 
 
-def test_the_packaged_file_says_how_it_was_made():
+def test_the_packaged_file_records_how_it_was_made():
     facts = network.facts()
     assert network.PACKAGED.stat().st_size < 8e6
-    assert [one["model"] for one in facts["atlases"]] == ["antiberty", "minilm", "smollm2"]
+    assert [atlas["model"] for atlas in facts["atlases"]] == ["antiberty", "minilm", "smollm2"]
     card = (network.PACKAGED.parent / "CARD.md").read_text()
     for name, (score, _, _) in facts["held_out"].items():
         assert f"{score:.3f}" in card, name

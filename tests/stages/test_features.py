@@ -35,15 +35,15 @@ def bits(folder):
 
 
 def flat(atlas, name):
-    """All maps that exist of an array, a row each."""
+    """All existing maps of an array, one row per map."""
     values = atlas.read(name).astype(np.float64)
     rows = values.reshape(-1, *values.shape[3:])
     return rows[~np.isnan(rows.reshape(len(rows), -1)).all(1)]
 
 
-def same_but_for_sign(found, expected, tolerance):
-    signs = np.sign((found * expected).sum(0))
-    np.testing.assert_allclose(found * signs, expected, atol=tolerance)
+def assert_equal_up_to_sign(actual, expected, tolerance):
+    signs = np.sign((actual * expected).sum(0))
+    np.testing.assert_allclose(actual * signs, expected, atol=tolerance)
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +59,12 @@ def real(tmp_path_factory):
 @pytest.mark.parametrize("atlas", ["planted", "real"])
 def test_pooled_is_the_principal_components_of_the_roots(atlas, real, tmp_path):
     atlas = real if atlas == "real" else small(tmp_path / "a.atlas", missing=[(1, 2)])
-    found = ha.features.image(atlas, "pooled")[:].astype(np.float64)
-    found = found.reshape(-1, found.shape[-1])
+    vectors = ha.features.image(atlas, "pooled")[:].astype(np.float64)
+    vectors = vectors.reshape(-1, vectors.shape[-1])
     maps = np.sqrt(flat(atlas, "pooled"))
     expected = PCA(64, svd_solver="full").fit_transform(maps.reshape(len(maps), -1))
-    assert found.shape[1] == 64
-    same_but_for_sign(found[~np.isnan(found[:, 0])], expected, 2e-3)
+    assert vectors.shape[1] == 64
+    assert_equal_up_to_sign(vectors[~np.isnan(vectors[:, 0])], expected, 2e-3)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(300, 20), (20, 300), (7, 7)])
@@ -74,7 +74,7 @@ def test_components_equal_scikit_learn_on_either_side(rows, columns):
     model = PCA(min(64, rows - 1, columns)).fit(values)
     assert space.axes.shape == (columns, model.n_components)
     np.testing.assert_allclose(space.mean, model.mean_, atol=1e-7)
-    same_but_for_sign(space.axes, model.components_.T, 1e-6)
+    assert_equal_up_to_sign(space.axes, model.components_.T, 1e-6)
     np.testing.assert_allclose(space.shares, model.explained_variance_ratio_, atol=1e-12)
     assert (space.axes[np.abs(space.axes).argmax(0), np.arange(model.n_components)] > 0).all()
 
@@ -91,8 +91,8 @@ def test_components_end_where_the_variance_does(rows):
 def test_maps_that_are_all_equal_are_all_zero(tmp_path):
     atlas = small(tmp_path / "a.atlas")
     for name in ("pooled", "stats"):
-        same = np.broadcast_to(atlas.read(name)[:1, :1, :1], atlas.array(name).shape)
-        writer(atlas, "collect", "collect").write_blocks(name, 0, np.ascontiguousarray(same))
+        equal_maps = np.broadcast_to(atlas.read(name)[:1, :1, :1], atlas.array(name).shape)
+        writer(atlas, "collect", "collect").write_blocks(name, 0, np.ascontiguousarray(equal_maps))
     assert ha.features.image(atlas, "pooled").shape == (40, 2, 3, 1)
     for name in ("pooled", "stats"):
         assert np.abs(ha.features.image(atlas, name)[:]).max() < 1e-6
@@ -108,27 +108,27 @@ def test_one_map_is_enough(tmp_path):
 
 
 @pytest.mark.parametrize("atlas", ["planted", "real"])
-def test_stats_are_standardised_and_undefined_ones_are_zero(atlas, real, tmp_path):
+def test_stats_are_standardized_and_undefined_ones_are_zero(atlas, real, tmp_path):
     atlas = real if atlas == "real" else small(tmp_path / "a.atlas", missing=[(0, 1)])
     if atlas is not real:
         stats = atlas.read("stats")
         stats[::3, :, :, 1] = np.nan
         stats[..., 4] = 0.25
         writer(atlas, "collect", "collect").write_blocks("stats", 0, stats)
-    found = ha.features.image(atlas, "stats", sample=10**9)[:].astype(np.float64)
-    found = found.reshape(-1, found.shape[-1])
-    found = found[~np.isnan(found).all(1)]
+    vectors = ha.features.image(atlas, "stats", sample=10**9)[:].astype(np.float64)
+    vectors = vectors.reshape(-1, vectors.shape[-1])
+    vectors = vectors[~np.isnan(vectors).all(1)]
     values = flat(atlas, "stats")
     for column in range(values.shape[1]):
-        known = [float(value) for value in values[:, column] if not np.isnan(value)]
-        mean = sum(known) / len(known) if known else 0
-        deviation = (sum((value - mean) ** 2 for value in known) / len(known)) ** 0.5 if known else 0
-        for value, vector in zip(values[:, column], found[:, column], strict=True):
-            usual = np.isnan(value) or deviation < 1e-9
-            assert vector == pytest.approx(0 if usual else (value - mean) / deviation, abs=1e-6, rel=1e-3)
+        defined = [float(value) for value in values[:, column] if not np.isnan(value)]
+        mean = sum(defined) / len(defined) if defined else 0
+        deviation = (sum((value - mean) ** 2 for value in defined) / len(defined)) ** 0.5 if defined else 0
+        for value, vector in zip(values[:, column], vectors[:, column], strict=True):
+            is_zero = np.isnan(value) or deviation < 1e-9
+            assert vector == pytest.approx(0 if is_zero else (value - mean) / deviation, abs=1e-6, rel=1e-3)
 
 
-def test_an_odd_map_outside_the_sample_stays_within_float16():
+def test_an_unusual_map_outside_the_sample_stays_within_float16():
     calm = np.full((50, 1), 0.5) + np.random.default_rng(0).normal(size=(50, 1)) * 1e-5
     encoder = baselines.StatsEncoder.fit(calm, {})
     assert encoder.encode(None, np.array([[1.0], [-9.0], [0.5]])).ravel()[:2].tolist() == [100, -100]
@@ -140,9 +140,9 @@ def test_an_odd_map_outside_the_sample_stays_within_float16():
 def test_a_sample_takes_the_maps_it_names(tmp_path):
     atlas = small(tmp_path / "a.atlas", missing=[(0, 0)])
     index = systematic_sample(40, np.argwhere(np.ones((2, 3))), 60, seed=5)
-    there = index[(index[:, 1:] != 0).any(1)]
-    assert len(index) == 60 and len(there) == 50
-    assert (sample.sample_maps(atlas, "pooled", 60, 5) == atlas.read("pooled")[tuple(there.T)]).all()
+    existing = index[(index[:, 1:] != 0).any(1)]
+    assert len(index) == 60 and len(existing) == 50
+    assert (sample.sample_maps(atlas, "pooled", 60, 5) == atlas.read("pooled")[tuple(existing.T)]).all()
 
 
 def test_the_seed_decides_the_sample(tmp_path):
@@ -157,44 +157,44 @@ def test_the_seed_decides_the_sample(tmp_path):
 
 @pytest.mark.parametrize("encoder", ["pooled", "stats"])
 def test_other_blocks_give_the_same_vectors(encoder):
-    vectors_in_blocks(encoder, encoder)
+    compare_blocks(encoder, encoder)
 
 
-def vectors_in_blocks(encoder, name):
-    """Compare atlases that are cut in blocks of different sizes; one head does not exist."""
-    found = []
+def compare_blocks(encoder, name):
+    """Compare atlases that are split into blocks of different sizes; one head does not exist."""
+    vectors = []
     for size in (4, 16, 64):
         atlas = small(f"memory://{name}{size}.atlas", block=size, missing=[(1, 0)])
-        found.append(ha.features.image(atlas, encoder, sample=100, batch=17)[:])
-        assert np.isnan(found[-1][:, 1, 0]).all() and np.isnan(found[-1]).any(-1).sum() == 40
-    for other in found[1:]:
-        np.testing.assert_allclose(other, found[0], rtol=1e-3, atol=1e-4)
+        vectors.append(ha.features.image(atlas, encoder, sample=100, batch=17)[:])
+        assert np.isnan(vectors[-1][:, 1, 0]).all() and np.isnan(vectors[-1]).any(-1).sum() == 40
+    for other in vectors[1:]:
+        np.testing.assert_allclose(other, vectors[0], rtol=1e-3, atol=1e-4)
 
 
 def test_any_number_of_threads_gives_the_same_bits(tmp_path, monkeypatch):
-    run_in_ways("pooled", [(1, 0), (4, 0)], tmp_path, monkeypatch)
+    compare_runs("pooled", [(1, 0), (4, 0)], tmp_path, monkeypatch)
 
 
-def run_in_ways(encoder, ways, folder, monkeypatch):
-    """Compare runs on so many cores and worker processes."""
-    seen = []
-    for number, (cores, workers) in enumerate(ways):
+def compare_runs(encoder, setups, folder, monkeypatch):
+    """Compare runs with these numbers of cores and worker processes."""
+    digests = []
+    for number, (cores, workers) in enumerate(setups):
         monkeypatch.setattr(ha.parallel, "cores", lambda cores=cores: cores)
         atlas = small(folder / f"{number}.atlas", block=8)
         threads = torch.get_num_threads()
         ha.features.image(atlas, encoder, sample=60, batch=13, workers=workers)
         assert torch.get_num_threads() == threads
-        seen.append(bits(atlas.files.url))
-    assert all(one == seen[0] for one in seen) and len(seen[0]) > 10
+        digests.append(bits(atlas.files.url))
+    assert all(files == digests[0] for files in digests) and len(digests[0]) > 10
 
 
-def test_fitted_encoders_travel_to_workers():
+def test_fitted_encoders_can_be_sent_to_workers():
     maps = np.random.default_rng(0).random((30, 4, 4)).astype(np.float32)
-    for encoder, given in [
+    for encoder, inputs in [
         (baselines.PooledEncoder.fit(maps, {}), (maps, None)),
         (baselines.StatsEncoder.fit(maps[:, 0], {}), (None, maps[:, 0])),
     ]:
-        assert np.array_equal(pickle.loads(pickle.dumps(encoder)).encode(*given), encoder.encode(*given))
+        assert np.array_equal(pickle.loads(pickle.dumps(encoder)).encode(*inputs), encoder.encode(*inputs))
 
 
 @pytest.mark.parametrize("done", [True, False])
@@ -202,7 +202,7 @@ def test_fitted_encoders_travel_to_workers():
 def test_lost_or_damaged_blocks_are_recomputed(lost, done, tmp_path):
     atlas = small(tmp_path / "a.atlas", block=8)
     ha.features.image(atlas, "pooled", sample=60)
-    whole = bits(tmp_path / "a.atlas")
+    expected = bits(tmp_path / "a.atlas")
     manifests, arrays, _ = folders(atlas, "features", "pooled")
     file = (manifests if lost.endswith(".json") else arrays) / lost
     for content in (b"nonsense", None):
@@ -212,20 +212,20 @@ def test_lost_or_damaged_blocks_are_recomputed(lost, done, tmp_path):
         if not done or (content is None and "json" in lost):
             unfinish(atlas, "features", "pooled")
         ha.features.image(atlas, "pooled", sample=60)
-        assert bits(tmp_path / "a.atlas") == whole
+        assert bits(tmp_path / "a.atlas") == expected
         assert (arrays / "features/c/2/0/0/0").stat().st_mtime_ns == untouched
 
 
-def test_a_run_that_stops_midway_goes_on(tmp_path, monkeypatch):
+def test_a_run_that_stops_midway_continues(tmp_path, monkeypatch):
     atlas = small(tmp_path / "a.atlas", block=8)
     ha.features.image(atlas, "stats")
-    whole = bits(tmp_path / "a.atlas")
+    expected = bits(tmp_path / "a.atlas")
     atlas = small(tmp_path / "b.atlas", block=8)
     with stopping(monkeypatch, KeyboardInterrupt, at=3), pytest.raises(KeyboardInterrupt):
         ha.features.image(atlas, "stats")
     assert "stats" not in ha.open(tmp_path / "b.atlas").results("features")
     ha.features.image(str(tmp_path / "b.atlas"), "stats")
-    assert bits(tmp_path / "b.atlas") == whole
+    assert bits(tmp_path / "b.atlas") == expected
 
 
 def test_stats_read_no_maps(tmp_path):
@@ -237,7 +237,7 @@ def test_stats_read_no_maps(tmp_path):
         ha.features.image(atlas, "pooled")
 
 
-# encoders of one's own
+# custom encoders
 
 
 @dataclass
@@ -255,17 +255,17 @@ class Corner:
 
     def encode(self, pooled, stats):
         self.calls.append(len(pooled))
-        found = np.concatenate([pooled[:, 0, :2], stats[:, :1]], 1).astype(np.float32) * self.factor
-        found[[n for n in self.broken if n < len(found)]] = np.inf
-        return found
+        vectors = np.concatenate([pooled[:, 0, :2], stats[:, :1]], 1).astype(np.float32) * self.factor
+        vectors[[n for n in self.broken if n < len(vectors)]] = np.inf
+        return vectors
 
 
 def test_an_object_can_be_the_encoder(tmp_path):
     atlas = small(tmp_path / "a.atlas", block=16)
     corner = Corner()
-    found = ha.features.image(atlas, corner, batch=50)
+    vectors = ha.features.image(atlas, corner, batch=50)
     expected = np.concatenate([atlas.read("pooled")[..., 0, :2], atlas.read("stats")[..., :1]], -1)
-    assert np.array_equal(found[:], expected.astype(np.float16))
+    assert np.array_equal(vectors[:], expected.astype(np.float16))
     assert sorted(corner.calls) == sorted([50, 46, 50, 46, 48])
     ha.features.image(atlas, corner, batch=50)  # the same recipe: nothing is done
     assert len(corner.calls) == 5 and list(atlas.results("features")) == ["planted", "corner"]
@@ -279,7 +279,7 @@ def test_an_object_can_be_the_encoder(tmp_path):
         (Corner(width=4), r"returns \(.*3\) for .* maps; its width is 4"),
     ],
 )
-def test_vectors_that_cannot_be_kept_name_their_map(encoder, message, tmp_path):
+def test_invalid_vectors_name_their_map(encoder, message, tmp_path):
     atlas = small(tmp_path / "a.atlas")
     with pytest.raises(ModelError, match=message):
         block.encode(encoder, atlas.read("pooled"), atlas.read("stats"), batch=10**6)
@@ -293,46 +293,46 @@ def test_the_example_in_a_message_counts_from_the_first_block(tmp_path):
         block.encode(encoder, maps, None, 8, first=32)
 
 
-# networks of ours
+# trained encoders
 
 
 @pytest.fixture
 def trained(tmp_path):
-    """A file of ours with random weights."""
+    """An encoder file with random weights."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         network.save(network.AttentionNet(hidden=16, depth=1, inner=12, width=10), tmp_path / "mine.safetensors", {})
     return tmp_path / "mine.safetensors"
 
 
-def test_a_file_of_ours_is_an_encoder(trained, real):
-    found = ha.features.image(real, str(trained))[:].astype(np.float64)
+def test_a_saved_network_is_an_encoder(trained, real):
+    vectors = ha.features.image(real, str(trained))[:].astype(np.float64)
     net = network.load(trained)
     for place in [(0, 0, 0), (3, 1, 5), (11, 5, 11)]:
         with torch.no_grad():
             expected = net(network.images(real.read("pooled")[place][None]))[0].numpy()
-        np.testing.assert_allclose(found[place], expected, rtol=2e-3, atol=1e-3)
+        np.testing.assert_allclose(vectors[place], expected, rtol=2e-3, atol=1e-3)
     facts = real.facts("features", "mine")
     assert facts["width"] == 10 and facts["encoder"]["sha256"] == hashlib.sha256(trained.read_bytes()).hexdigest()
     assert "10 numbers per map" in str(real)
 
 
-def test_the_packaged_network_is_what_is_used_without_a_name(trained, tmp_path, monkeypatch):
+def test_the_packaged_network_is_the_default(trained, tmp_path, monkeypatch):
     monkeypatch.setattr(network, "PACKAGED", trained)
     atlas = small(tmp_path / "a.atlas", missing=[(0, 2)])
-    found = ha.features.image(atlas)[:]
+    vectors = ha.features.image(atlas)[:]
     assert atlas.latest("features") == "attention-ssl"
-    assert np.isnan(found[:, 0, 2]).all() and np.isfinite(np.delete(found[:, 0], 2, 1)).all()
+    assert np.isnan(vectors[:, 0, 2]).all() and np.isfinite(np.delete(vectors[:, 0], 2, 1)).all()
 
 
 def test_a_worker_with_another_file_stops(trained):
-    traveled = pickle.dumps(TrainedEncoder.open(str(trained), "mine"))
+    pickled = pickle.dumps(TrainedEncoder.open(str(trained), "mine"))
     maps = np.full((1, 8, 8), 1 / 8, np.float32)
-    assert pickle.loads(traveled).encode(maps, None).shape == (1, 10)
+    assert pickle.loads(pickled).encode(maps, None).shape == (1, 10)
     network.save(network.AttentionNet(hidden=16, depth=1, inner=12, width=10), trained, {"other": 1})
-    sys.modules[TrainedEncoder.__module__]._open.cache_clear()  # as a new process
+    sys.modules[TrainedEncoder.__module__]._open.cache_clear()  # as in a new process
     with pytest.raises(ModelError, match=r"mine\.safetensors on this worker differs from the file"):
-        pickle.loads(traveled).encode(maps, None)
+        pickle.loads(pickled).encode(maps, None)
 
 
 # mistakes

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from test_features import bits, run_in_ways, small, vectors_in_blocks
+from test_features import bits, compare_blocks, compare_runs, small
 from transformers import (
     CLIPConfig,
     CLIPModel,
@@ -51,13 +51,13 @@ def folders(tmp_path_factory):
                 module.running_var.uniform_(0.5, 2)
         resnet.save_pretrained(home / "resnet")
     for name, mean in {"vit": [0.4, 0.5, 0.6], "resnet": [0.485, 0.456, 0.406]}.items():
-        taken = ViTImageProcessorPil(size={"height": 32, "width": 32}, image_mean=mean, image_std=[0.2, 0.3, 0.4])
-        taken.save_pretrained(home / name)
+        processor = ViTImageProcessorPil(size={"height": 32, "width": 32}, image_mean=mean, image_std=[0.2, 0.3, 0.4])
+        processor.save_pretrained(home / name)
     return home
 
 
 def slow_image(values, mean, deviation, side=32):
-    """One map as the image a network sees, with Pillow and loops."""
+    """One map as the image that a network sees, computed with Pillow and loops."""
     low, high = values.min(), values.max()
     gray = Image.fromarray(((values - low) / (high - low)).astype(np.float32), mode=None)
     gray = np.asarray(gray.resize((side, side), Image.Resampling.BILINEAR))
@@ -67,7 +67,7 @@ def slow_image(values, mean, deviation, side=32):
 
 @pytest.mark.parametrize("name", ["vit", "resnet", "clip"])
 def test_a_vision_model_sees_the_root_of_the_map(name, real, folders):
-    found = ha.features.image(real, str(folders / name))
+    vectors = ha.features.image(real, str(folders / name))
     mean = {"vit": [0.4, 0.5, 0.6], "resnet": [0.485, 0.456, 0.406], "clip": [0.5] * 3}[name]
     deviation = [0.5] * 3 if name == "clip" else [0.2, 0.3, 0.4]
     kind = {"vit": ViTModel, "resnet": ResNetModel, "clip": CLIPModel}[name]
@@ -81,29 +81,29 @@ def test_a_vision_model_sees_the_root_of_the_map(name, real, folders):
                 expected = network(image).last_hidden_state[0].mean((1, 2))
             else:
                 expected = network.vision_model(image).pooler_output[0]
-        np.testing.assert_allclose(found[place], expected.numpy(), atol=4e-3, rtol=2e-3)
-    assert np.abs(found[0, 0, 0] - found[3, 1, 5]).max() > 0.02  # other maps, other vectors
+        np.testing.assert_allclose(vectors[place], expected.numpy(), atol=4e-3, rtol=2e-3)
+    assert np.abs(vectors[0, 0, 0] - vectors[3, 1, 5]).max() > 0.02  # other maps, other vectors
     assert real.facts("features", name)["encoder"]["preprocess"] == "default"
 
 
 def test_capstone_scales_each_column_by_itself():
     maps = np.random.default_rng(0).random((3, 5, 5)).astype(np.float16)
     maps[1, :, 2] = 0.5
-    found = vision.scaled_columns(maps)
+    scaled = vision.scaled_columns(maps)
     for n in range(3):
         for key in range(5):
             column = [float(maps[n, query, key]) for query in range(5)]
             low, span = min(column), max(column) - min(column)
             for query in range(5):
-                assert found[n, query, key] == pytest.approx((column[query] - low) / span if span else 0, abs=1e-6)
+                assert scaled[n, query, key] == pytest.approx((column[query] - low) / span if span else 0, abs=1e-6)
 
 
-def test_capstone_is_a_result_of_its_own(tmp_path, folders):
+def test_capstone_is_a_separate_result(tmp_path, folders):
     atlas = small(tmp_path / "a.atlas")
-    plain_way = ha.features.image(atlas, str(folders / "vit"))[:]
+    plain = ha.features.image(atlas, str(folders / "vit"))[:]
     capstone = ha.features.image(atlas, str(folders / "vit"), preprocess="capstone")[:]
     assert list(atlas.results("features")) == ["planted", "vit", "vit-capstone"]
-    assert np.abs(plain_way - capstone).max() > 0.01
+    assert np.abs(plain - capstone).max() > 0.01
 
 
 def test_a_blank_map_is_a_blank_image():
@@ -123,11 +123,11 @@ def test_a_folder_with_other_weights_replaces_the_result(tmp_path, folders):
 
 
 def test_other_blocks_give_the_same_vectors(folders):
-    vectors_in_blocks(str(folders / "vit"), "vit")
+    compare_blocks(str(folders / "vit"), "vit")
 
 
 def test_processes_and_threads_give_the_same_bits(folders, tmp_path, monkeypatch):
-    run_in_ways(str(folders / "vit"), [(1, 0), (4, 0), (1, 2)], tmp_path, monkeypatch)
+    compare_runs(str(folders / "vit"), [(1, 0), (4, 0), (1, 2)], tmp_path, monkeypatch)
 
 
 def test_a_worker_with_other_weights_stops(folders):
@@ -144,14 +144,14 @@ def test_seed_and_sample_do_not_matter_to_a_network(folders, tmp_path):
     assert bits(tmp_path / "a.atlas") == before
 
 
-def test_a_network_that_answers_at_random_is_refused(folders, tmp_path):
+def test_a_network_with_random_output_is_refused(folders, tmp_path):
     size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     ViTMAEModel(ViTMAEConfig(**size, image_size=32, patch_size=8)).save_pretrained(tmp_path / "mae")  # hides patches
     with pytest.raises(ModelError, match="mae returns different vectors for the same image"):
         vision.load(str(tmp_path / "mae"))
 
 
-def test_patches_are_averaged_where_nothing_else_is_there():
+def test_patches_are_averaged_when_there_is_no_other_vector():
     class Bare(torch.nn.Module):
         def forward(self, pixel_values):
             return SimpleNamespace(last_hidden_state=pixel_values, pooler_output=None)

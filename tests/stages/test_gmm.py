@@ -39,13 +39,13 @@ def stretched(rng, n):
 
 
 def model_of(x, k, covariance, seed):
-    """The same mixture by scikit-learn alone."""
+    """The same mixture, fitted with scikit-learn only."""
     options = {"covariance_type": covariance, "n_init": RESTARTS, "random_state": seed}
     return GaussianMixture(k, reg_covar=REGULAR * float(x.astype(np.float64).var(0).mean()), **options).fit(x)
 
 
 def renumbered(labels, old):
-    """The number each old label has now; there must be one."""
+    """The new number of each old label; the mapping must be one to one."""
     pairs = {(before, after) for before, after in zip(old.tolist(), labels.tolist(), strict=True)}
     assert len(pairs) == len(set(old.tolist())) == len(set(labels.tolist()))
     return dict(pairs)
@@ -55,7 +55,7 @@ def renumbered(labels, old):
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
-def test_labels_are_those_of_scikit_learn(covariance):
+def test_labels_match_scikit_learn(covariance):
     rng = np.random.default_rng(1)
     x, _ = stretched(rng, 900)
     new = (x + rng.normal(size=x.shape) * 2).astype(np.float32)
@@ -70,13 +70,13 @@ def test_labels_are_those_of_scikit_learn(covariance):
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
-def test_a_fit_survives_its_file(covariance):
+def test_a_fit_is_restored_from_its_file(covariance):
     x, _ = stretched(np.random.default_rng(2), 400)
     fit, labels = GMM(3, covariance).fit(x, seed=0)
     space = vectors.fit_space(x)
-    same_space, same, known = fit_file.from_bytes(fit_file.to_bytes("gmm", space, fit, index=np.arange(3)))
-    assert isinstance(same, MixtureFit) and same.covariance == covariance and list(known) == ["index"]
-    assert (same.assign(x) == labels).all() and (same_space.axes == space.axes).all()
+    loaded_space, loaded, extra = fit_file.from_bytes(fit_file.to_bytes("gmm", space, fit, index=np.arange(3)))
+    assert isinstance(loaded, MixtureFit) and loaded.covariance == covariance and list(extra) == ["index"]
+    assert (loaded.assign(x) == labels).all() and (loaded_space.axes == space.axes).all()
 
 
 def test_batches_change_no_label(monkeypatch):
@@ -112,8 +112,8 @@ def test_planted_patterns_are_found_and_described(tmp_path, monkeypatch):
     monkeypatch.setattr(auto, "GRID", (5, 6, 8, 10))
     atlas = make(tmp_path / "x.atlas", noise=0.3)
     labels = cluster.gmm(atlas)
-    there = labels != MISSING
-    assert (~there).sum() == 120 and ari(PATTERNS[there], labels[there]) == 1
+    exists = labels != MISSING
+    assert (~exists).sum() == 120 and ari(PATTERNS[exists], labels[exists]) == 1
     facts = atlas.facts("cluster", "gmm")
     assert len(facts["clusters"]) == 5 and facts["stability"] == 1
     tried = atlas.table("choices", "gmm").to_pydict()
@@ -125,16 +125,16 @@ def test_planted_patterns_are_found_and_described(tmp_path, monkeypatch):
 @pytest.mark.parametrize("covariance", COVARIANCES)
 def test_every_map_has_the_label_that_scikit_learn_predicts(atlas, covariance):
     labels = cluster.gmm(atlas, k=6, covariance=covariance, sample=240, seed=2, name=covariance)
-    taken = stage.take_sample(atlas, "planted", "maps", 240, 2)
-    model = model_of(taken.x.astype(np.float64), 6, covariance, 2)
-    number = renumbered(labels[tuple(taken.index.T)], model.predict(taken.x.astype(np.float64)))
+    sample = stage.take_sample(atlas, "planted", "maps", 240, 2)
+    model = model_of(sample.x.astype(np.float64), 6, covariance, 2)
+    number = renumbered(labels[tuple(sample.index.T)], model.predict(sample.x.astype(np.float64)))
     distance = atlas.read("distance", of=covariance)
     for examples in row_ranges(atlas, "features", "planted"):
-        exists, x = assign.project(atlas, "planted", taken.space, examples)
+        exists, x = assign.project(atlas, "planted", sample.space, examples)
         block, old = labels[examples.start : examples.stop][exists], model.predict(x.astype(np.float64))
-        assert [number[each] for each in old.tolist()] == block.tolist()
-        away = np.linalg.norm(x - model.means_[old], axis=1)
-        np.testing.assert_allclose(distance[examples.start : examples.stop][exists], away, rtol=1e-4)
+        assert [number[label] for label in old.tolist()] == block.tolist()
+        expected = np.linalg.norm(x - model.means_[old], axis=1)
+        np.testing.assert_allclose(distance[examples.start : examples.stop][exists], expected, rtol=1e-4)
     assert np.isnan(distance[labels == MISSING]).all() and atlas.facts("cluster", covariance)["fitted"] == 231
 
 
@@ -178,11 +178,11 @@ def test_a_sweep_tries_each_number(atlas):
     assert rows["method"] == ["gmm"] * 2 and rows["parameter"] == ["k"] * 2 and rows["clusters"] == [3, 5]
 
 
-def test_copies_do_no_harm_and_components_without_maps_are_named(tmp_path, capfd):
+def test_duplicate_maps_work_and_components_without_maps_are_reported(tmp_path, capfd):
     atlas = make(tmp_path / "x.atlas", noise=0.0)
     labels = cluster.gmm(atlas, k=9)
-    there = labels != MISSING
-    assert labels.max() == 4 and ari(PATTERNS[there], labels[there]) == 1
+    exists = labels != MISSING
+    assert labels.max() == 4 and ari(PATTERNS[exists], labels[exists]) == 1
     assert "only 5 of 9 components have maps" in capfd.readouterr().err
 
 
@@ -202,6 +202,6 @@ def test_a_component_that_collapses_is_one_clear_line(monkeypatch):
         ({"backend": "cuml"}, "backend 'cuml': choose sklearn"),
     ],
 )
-def test_what_cannot_be_is_refused(atlas, options, message):
+def test_invalid_options_are_refused(atlas, options, message):
     with pytest.raises(OptionError, match=message):
         cluster.gmm(atlas, **options)

@@ -1,5 +1,5 @@
-"""Killed between any two steps of the engine and run again, every stage ends with the same bits; and writers that work
-side by side lose nothing."""
+"""Killed between any two steps of the engine and run again, every stage ends with the same bits; and
+concurrent writers lose nothing."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a POSIX s
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
-    """A planted atlas with features, a clustering, and what was made from it."""
+    """A planted atlas with features, a clustering, and its correlations."""
     path = tmp_path_factory.mktemp("base") / "x.atlas"
     atlas = planted(path, drawn(np.ones((2, 3, 5)), 40), block=8)
     cluster.kmeans(atlas, k=5)
@@ -48,9 +48,9 @@ def test_a_stage_killed_between_two_steps_ends_with_the_same_bits(stage, start, 
     atlas = str(request.getfixturevalue(start)) if start else ""
     arguments = [stage, atlas, str(tmp_path), str(KILLS)]
     command = [sys.executable, "-m", "support.killing", *arguments]
-    done = subprocess.run(command, cwd=SUPPORT, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr[-3000:]
-    kills, steps = map(int, done.stdout.split())
+    process = subprocess.run(command, cwd=SUPPORT, capture_output=True, text=True, timeout=900)
+    assert process.returncode == 0, process.stderr[-3000:]
+    kills, steps = map(int, process.stdout.split())
     assert kills >= min(KILLS, steps)
 
 

@@ -1,4 +1,4 @@
-"""The numbers under correlate against slow or independent ones, and the rules for names."""
+"""The numbers of correlate against slow or independent computations, and the rules for names."""
 
 import numpy as np
 import pytest
@@ -18,11 +18,11 @@ from headatlas.stages.correlate.names import Evidence, Name, names, phrases
 
 def labels_of(examples=30, slots=(3, 4), kinds=4, seed=0, missing=0.1):
     """Labels (example, layer, head) in which examples have strong preferences and heads none."""
-    dice = np.random.default_rng(seed)
-    taste = dice.dirichlet(np.full(kinds, 0.5), examples)
-    found = np.array([dice.choice(kinds, slots, p=one) for one in taste])
-    found[dice.random(found.shape) < missing] = -2
-    return found
+    rng = np.random.default_rng(seed)
+    preferences = rng.dirichlet(np.full(kinds, 0.5), examples)
+    labels = np.array([rng.choice(kinds, slots, p=weights) for weights in preferences])
+    labels[rng.random(labels.shape) < missing] = -2
+    return labels
 
 
 def test_counts_and_associations_against_slow_ones():
@@ -36,9 +36,11 @@ def test_counts_and_associations_against_slow_ones():
             assert heads[slot, code] == (labels[:, maps.layer[slot], maps.head[slot]] == cluster).sum()
     for e in range(30):
         assert examples[e].tolist() == [(labels[e] == cluster).sum() for cluster in maps.clusters]
-    there = labels != -2
-    own = np.broadcast_to(np.arange(12).reshape(3, 4), labels.shape)[there]
-    assert adjusted_information(heads) == pytest.approx(adjusted_mutual_info_score(own, labels[there]), abs=1e-9)
+    exists = labels != -2
+    head_numbers = np.broadcast_to(np.arange(12).reshape(3, 4), labels.shape)[exists]
+    assert adjusted_information(heads) == pytest.approx(
+        adjusted_mutual_info_score(head_numbers, labels[exists]), abs=1e-9
+    )
     n, (r, c) = heads.sum(), heads.shape
     phi2 = scipy_stats.contingency.association(heads, method="cramer") ** 2 * min(r - 1, c - 1)
     better = max(0, phi2 - (r - 1) * (c - 1) / (n - 1))
@@ -54,26 +56,26 @@ def test_null_of_heads_and_layers_is_the_simulated_one():
     assert (tables.sum((1, 2)) == (maps.codes >= 0).sum()).all()
     both = [(tables, counts.null_heads(maps.codes, maps.kinds))]
     both += [(maps.by_layer(tables), counts.null_layers(maps.codes, maps.kinds, maps.layer))]
-    for found, (mean, variance) in both:
-        error = np.sqrt(variance / len(found))
-        assert (np.abs(found.mean(0) - mean) < 4.5 * error + 1e-9).all()
-        assert np.allclose(found.var(0), variance, rtol=0.08, atol=1e-3)
+    for simulated, (mean, variance) in both:
+        error = np.sqrt(variance / len(simulated))
+        assert (np.abs(simulated.mean(0) - mean) < 4.5 * error + 1e-9).all()
+        assert np.allclose(simulated.var(0), variance, rtol=0.08, atol=1e-3)
 
 
 def test_null_of_a_column_is_the_simulated_one():
-    dice = np.random.default_rng(3)
-    maps = counts.coded(labels_of(examples=40), np.repeat(np.arange(25), dice.permutation([1] * 15 + [2, 3] * 5))[:40])
+    rng = np.random.default_rng(3)
+    maps = counts.coded(labels_of(examples=40), np.repeat(np.arange(25), rng.permutation([1] * 15 + [2, 3] * 5))[:40])
     group = maps.group
-    value = dice.integers(0, 3, group.max() + 1)[group]
+    value = rng.integers(0, 3, group.max() + 1)[group]
     unit = units(value, group)
     assert not unit.kept
     table = maps.examples()
-    lay = (unit.members, unit.starts, unit.strata, unit.kept)
-    found = np.array([shuffle.values_over_groups(table, value, *lay, 3, 5, n) for n in range(20_000)])
-    away = found - found.sum(2, keepdims=True) * table.sum(0) / table.sum()
+    order = (unit.members, unit.starts, unit.strata, unit.kept)
+    simulated = np.array([shuffle.values_over_groups(table, value, *order, 3, 5, n) for n in range(20_000)])
+    residual = simulated - simulated.sum(2, keepdims=True) * table.sum(0) / table.sum()
     variance, _ = factors.null_column(table, value, unit, 3)
-    assert np.allclose(away.mean(0), 0, atol=4.5 * np.sqrt(variance.max() / 20_000))
-    assert np.allclose(away.var(0), variance, rtol=0.08)
+    assert np.allclose(residual.mean(0), 0, atol=4.5 * np.sqrt(variance.max() / 20_000))
+    assert np.allclose(residual.var(0), variance, rtol=0.08)
 
 
 def test_values_that_differ_within_a_text_move_with_it():
@@ -81,62 +83,62 @@ def test_values_that_differ_within_a_text_move_with_it():
     value = np.array([0, 1, 0, 1, 1, 2])
     unit = units(value, group)
     assert unit.kept
-    counted = np.eye(6, dtype=np.int64)  # one map an example: the table shows which value each example got
-    seen = set()
+    counted = np.eye(6, dtype=np.int64)  # one map per example: the table shows which value each example got
+    outcomes = set()
     for n in range(200):
         table = shuffle.values_over_groups(counted, value, *(unit.members, unit.starts, unit.strata, True), 3, 0, n)
-        seen.add(tuple(table.argmax(0)))
-    assert seen == {(a, b, c, d, e, f) for a, b, d, e in ((0, 1, 1, 1), (1, 1, 0, 1)) for c, f in ((0, 2), (2, 0))}
+        outcomes.add(tuple(table.argmax(0)))
+    assert outcomes == {(a, b, c, d, e, f) for a, b, d, e in ((0, 1, 1, 1), (1, 1, 0, 1)) for c, f in ((0, 2), (2, 0))}
 
 
 def run(labels, column=None, permutations=99, seed=0, group=None):
-    """Head and layer or, if a column is given, that one."""
+    """The tests of head and layer or, if a column is given, the test of that column."""
     maps = counts.coded(labels, group)
-    how = (permutations, seed, Draws(int(maps.group.max()) + 1, 0, 0), lambda _: None)
+    options = (permutations, seed, Draws(int(maps.group.max()) + 1, 0, 0), lambda _: None)
     if column is not None:
-        return factors.of_column(column, maps, maps.examples(), *how)
-    return {one.name: one for one in factors.heads_and_layers(maps, *how)}
+        return factors.of_column(column, maps, maps.examples(), *options)
+    return {factor.name: factor for factor in factors.heads_and_layers(maps, *options)}
 
 
 def uniform(p, permutations, seed=0):
-    """Kolmogorov and Smirnov, the steps of 1 / (1 + B) filled at random."""
+    """P-value of a Kolmogorov–Smirnov test, with the steps of 1 / (1 + B) filled at random."""
     spread = np.array(p) - np.random.default_rng(seed).random(len(p)) / (1 + permutations)
     return scipy_stats.kstest(spread, "uniform").pvalue
 
 
 def test_without_an_effect_p_is_uniform_though_examples_differ():
-    """Examples have strong tastes, heads and the column none; windows of one text share taste and column value."""
+    """Examples have strong preferences, heads and the column none; windows of a text share both."""
     head, layer, column, naive = [], [], [], []
     survived = {"head": [], "column": []}
     for seed in range(200):
-        dice = np.random.default_rng([seed, 9])
-        group = np.repeat(np.arange(20), dice.permutation([1] * 14 + [2] * 3 + [4] * 3))
+        rng = np.random.default_rng([seed, 9])
+        group = np.repeat(np.arange(20), rng.permutation([1] * 14 + [2] * 3 + [4] * 3))
         labels = labels_of(20, seed=seed)[group]
-        again = dice.random(labels.shape) < 0.3
-        labels[again] = dice.permutation(labels[again])
-        values = Column("column", dice.integers(0, 2, 20)[group], ("a", "b"))
-        found = run(labels, values, seed=seed, group=group)
-        column.append(found.p)
-        naive.append(scipy_stats.chi2_contingency(found.table[:, found.table.sum(0) > 0]).pvalue)
-        survived["column"].append(found.cells["q"] < 0.05)
-        found = run(labels_of(24, seed=1000 + seed), seed=seed)
-        head.append(found["head"].p)
-        layer.append(found["layer"].p)
-        survived["head"].append(found["head"].cells["q"] < 0.05)
+        noisy = rng.random(labels.shape) < 0.3
+        labels[noisy] = rng.permutation(labels[noisy])
+        values = Column("column", rng.integers(0, 2, 20)[group], ("a", "b"))
+        result = run(labels, values, seed=seed, group=group)
+        column.append(result.p)
+        naive.append(scipy_stats.chi2_contingency(result.table[:, result.table.sum(0) > 0]).pvalue)
+        survived["column"].append(result.cells["q"] < 0.05)
+        results = run(labels_of(24, seed=1000 + seed), seed=seed)
+        head.append(results["head"].p)
+        layer.append(results["layer"].p)
+        survived["head"].append(results["head"].cells["q"] < 0.05)
     for p in (head, layer, column):
         assert uniform(p, 99) > 0.01
-    for found in survived.values():
-        assert np.mean([one.mean() for one in found]) < 0.05
-        assert np.mean([one.any() for one in found]) < 0.1  # the false discovery rate, as all discoveries are false
-    assert np.mean(np.array(naive) < 0.05) > 0.5  # taking maps as independent would cry wolf
+    for masks in survived.values():
+        assert np.mean([mask.mean() for mask in masks]) < 0.05
+        assert np.mean([mask.any() for mask in masks]) < 0.1  # the false discovery rate, as all discoveries are false
+    assert np.mean(np.array(naive) < 0.05) > 0.5  # treating maps as independent would give false alarms
 
 
 def test_shuffling_all_maps_at_once_would_fail_with_missing_heads():
     """A head that is missing where a cluster is common seems to avoid it; within examples it does not."""
     blocked, free = [], []
     for seed in range(40):
-        dice = np.random.default_rng(seed)
-        labels = np.where(np.arange(200)[:, None, None] < 100, 0, 1) ^ (dice.random((200, 1, 6)) < 0.2)
+        rng = np.random.default_rng(seed)
+        labels = np.where(np.arange(200)[:, None, None] < 100, 0, 1) ^ (rng.random((200, 1, 6)) < 0.2)
         labels[:100, :, 0] = -2
         maps = counts.coded(labels)
         blocked.append(run(labels, permutations=99)["head"].p)
@@ -144,34 +146,34 @@ def test_shuffling_all_maps_at_once_would_fail_with_missing_heads():
     assert uniform(blocked, 99) > 0.01 and np.mean(np.array(free) < 0.05) > 0.5
 
 
-def test_windows_of_a_text_cannot_fake_a_link():
-    """Every text has just one map of each cluster a window; one value has all the long texts."""
+def test_windows_of_a_text_cannot_fake_an_association():
+    """Every window has exactly one map of each cluster; one value has all the long texts."""
     group = np.concatenate([np.arange(30), np.repeat(np.arange(30, 36), 4)])
     labels = np.broadcast_to(np.array([[0, 1, 2]]), (len(group), 1, 3))
-    found = run(labels, Column("c", (group >= 30).astype(int), ("short", "long")), group=group)
-    assert found.p == 1 and (found.cells["p"] == 1).all() and np.allclose(found.table, found.cells["expected"])
+    result = run(labels, Column("c", (group >= 30).astype(int), ("short", "long")), group=group)
+    assert result.p == 1 and (result.cells["p"] == 1).all() and np.allclose(result.table, result.cells["expected"])
 
 
 def test_cliffs_delta_against_a_double_loop():
-    dice = np.random.default_rng(0)
-    values = np.round(dice.normal(size=120), 1).astype(np.float32)  # with ties
-    codes, group = dice.integers(0, 3, 120), np.repeat(np.arange(30), 4)
+    rng = np.random.default_rng(0)
+    values = np.round(rng.normal(size=120), 1).astype(np.float32)  # with ties
+    codes, group = rng.integers(0, 3, 120), np.repeat(np.arange(30), 4)
     values[codes == 2] += 0.7
     values[:5] = np.nan
-    found = cliffs_delta(values, codes, group, 3, Draws(30, 400, 0))
-    known = ~np.isnan(values)
+    effect = cliffs_delta(values, codes, group, 3, Draws(30, 400, 0))
+    defined = ~np.isnan(values)
     for code in range(3):
-        own, rest = values[known & (codes == code)], values[known & (codes != code)]
-        slow = np.mean([np.sign(a - b) for a in own for b in rest])
-        assert found.delta[code] == pytest.approx(slow)
-        assert found.mean[code] == pytest.approx(own.mean(), rel=1e-5)
-        assert found.rest[code] == pytest.approx(rest.mean(), rel=1e-5)
+        inside, rest = values[defined & (codes == code)], values[defined & (codes != code)]
+        slow = np.mean([np.sign(a - b) for a in inside for b in rest])
+        assert effect.delta[code] == pytest.approx(slow)
+        assert effect.mean[code] == pytest.approx(inside.mean(), rel=1e-5)
+        assert effect.rest[code] == pytest.approx(rest.mean(), rel=1e-5)
     spread = []
     for weights in Draws(30, 400, 0):
-        picked = np.repeat(np.flatnonzero(known), weights[group[known]])
-        own, rest = values[picked][codes[picked] == 2], values[picked][codes[picked] != 2]
-        spread.append(np.sign(own[:, None] - rest).mean())
-    assert np.allclose([found.low[2], found.high[2]], np.percentile(spread, [2.5, 97.5]), atol=0.03)
+        picked = np.repeat(np.flatnonzero(defined), weights[group[defined]])
+        inside, rest = values[picked][codes[picked] == 2], values[picked][codes[picked] != 2]
+        spread.append(np.sign(inside[:, None] - rest).mean())
+    assert np.allclose([effect.low[2], effect.high[2]], np.percentile(spread, [2.5, 97.5]), atol=0.03)
 
 
 def test_corrected_p_values_and_bound():
@@ -199,17 +201,20 @@ def test_similarity_and_related_heads():
 
 
 def test_locality_finds_planted_layers_and_nothing_else():
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     layer = np.repeat(np.arange(8), 6)
-    smooth = np.array([[np.exp(-((one / 7 - c / 4) ** 2) * 20) for c in range(5)] for one in range(8)])
-    own = dice.multinomial(100, smooth[layer] / smooth[layer].sum(1, keepdims=True))
-    drawn = dice.multinomial(100, shares(own), (50, 48))
-    same, adjacent = locality(own, layer, 199, 0, drawn)
+    smooth = np.array([[np.exp(-((depth / 7 - c / 4) ** 2) * 20) for c in range(5)] for depth in range(8)])
+    table = rng.multinomial(100, smooth[layer] / smooth[layer].sum(1, keepdims=True))
+    resampled = rng.multinomial(100, shares(table), (50, 48))
+    same, adjacent = locality(table, layer, 199, 0, resampled)
     assert same.p == 1 / 200 and adjacent.p <= 0.02
     assert same.low > 0 and adjacent.low > 0 and same.difference > adjacent.difference > 0
-    same, adjacent = locality(own[np.arange(48).reshape(8, 6)[dice.permutation(8)].ravel()], layer, 199, 1, drawn[:0])
-    assert same.p == 1 / 200 and adjacent.p > 0.02 and np.isnan(same.low)  # layers alike within, but in no order
-    p = np.array([[one.p for one in locality(dice.permutation(own), layer, 99, n, drawn[:0])] for n in range(60)])
+    order = np.arange(48).reshape(8, 6)[rng.permutation(8)].ravel()
+    same, adjacent = locality(table[order], layer, 199, 1, resampled[:0])
+    assert same.p == 1 / 200 and adjacent.p > 0.02 and np.isnan(same.low)  # layers are in no order
+    p = np.array(
+        [[test.p for test in locality(rng.permutation(table), layer, 99, n, resampled[:0])] for n in range(60)]
+    )
     assert uniform(p[:, 0], 99) > 0.01 and uniform(p[:, 1], 99) > 0.01
 
 
@@ -217,58 +222,62 @@ def test_locality_tries_all_orders_of_few_layers():
     table = np.repeat(np.array([[9, 1], [5, 5], [1, 9]]), 2, 0)
     _, adjacent = locality(table, np.repeat([0, 1, 2], 2), 999, 0, np.empty((0, 6, 2)))
     assert adjacent.permutations == 5 and adjacent.p == pytest.approx(2 / 6)  # 3! orders; the reverse is as good
-    for one in locality(table[:2], np.zeros(2, int), 9, 0, np.empty((0, 2, 2))):
-        assert np.isnan(one.p)
+    for test in locality(table[:2], np.zeros(2, int), 9, 0, np.empty((0, 2, 2))):
+        assert np.isnan(test.p)
 
 
-def told(**numbers):
+def evidence(**numbers):
     """Evidence from `name=(mean, rest, delta)`."""
-    known = {"sep": "special:[SEP]", "cls": "special:[CLS]", "two_ahead": "offset+2"}
-    return [Evidence(known.get(name, name), *of, of[2] - 0.01, of[2] + 0.01) for name, of in numbers.items()]
+    statistics = {"sep": "special:[SEP]", "cls": "special:[CLS]", "two_ahead": "offset+2"}
+    return [
+        Evidence(statistics.get(name, name), *values, values[2] - 0.01, values[2] + 0.01)
+        for name, values in numbers.items()
+    ]
 
 
 def test_rules_for_names():
-    assert phrases(told(punctuation=(0.02, 0.001, 0.9))) == []  # a clear difference, but hardly any mass
-    assert [p.text for p in phrases(told(punctuation=(0.11, 0.03, 0.9)))] == ["punctuation"]
-    assert phrases(told(previous=(0.01, 0.3, -0.9))) == []  # little of something names nothing
-    assert [p.text for p in phrases(told(first=(0.5, 0.1, 0.8), cls=(0.5, 0.1, 0.8)))] == ["[CLS] sink"]
-    assert phrases(told(sep=(0.3, 0.2, 0.4), entropy_relative=(0.97, 0.3, 1.0)))[0].text == "broad"
-    assert phrases(told(sep=(0.6, 0.1, 0.9), largest=(0.6, 0.2, 0.95)))[0].text == "separator sink"
-    assert phrases(told(signed_distance_share=(0.01, -0.2, 0.9))) == []  # higher than the rest, yet not ahead
+    assert phrases(evidence(punctuation=(0.02, 0.001, 0.9))) == []  # a clear difference, but hardly any mass
+    assert [p.text for p in phrases(evidence(punctuation=(0.11, 0.03, 0.9)))] == ["punctuation"]
+    assert phrases(evidence(previous=(0.01, 0.3, -0.9))) == []  # less than the rest gives no name
+    assert [p.text for p in phrases(evidence(first=(0.5, 0.1, 0.8), cls=(0.5, 0.1, 0.8)))] == ["[CLS] sink"]
+    assert phrases(evidence(sep=(0.3, 0.2, 0.4), entropy_relative=(0.97, 0.3, 1.0)))[0].text == "broad"
+    assert phrases(evidence(sep=(0.6, 0.1, 0.9), largest=(0.6, 0.2, 0.95)))[0].text == "separator sink"
+    assert phrases(evidence(signed_distance_share=(0.01, -0.2, 0.9))) == []  # higher than the rest, yet not ahead
     assert phrases([Evidence("special:<mask>", 0.4, 0.1, 0.7, 0.6, 0.8)])[0].text == "<mask> sink"
-    window = told(next=(0.2, 0.02, 0.9), two_ahead=(0.15, 0.02, 0.9), just_after=(0.4, 0.05, 0.95))
+    window = evidence(next=(0.2, 0.02, 0.9), two_ahead=(0.15, 0.02, 0.9), just_after=(0.4, 0.05, 0.95))
     window += [Evidence(f"offset+{n}", 0.03, 0.01, 0.6, 0, 1) for n in (3, 4)]
     assert phrases(window)[0].text == "tokens just after"
-    one = told(next=(0.5, 0.02, 0.9), two_ahead=(0.02, 0.02, 0.0), just_after=(0.55, 0.05, 0.97))
-    one += [Evidence(f"offset+{n}", 0.02, 0.01, 0.0, 0, 1) for n in (3, 4)]
-    assert phrases(one)[0].text == "next token"
+    next_token = evidence(next=(0.5, 0.02, 0.9), two_ahead=(0.02, 0.02, 0.0), just_after=(0.55, 0.05, 0.97))
+    next_token += [Evidence(f"offset+{n}", 0.02, 0.01, 0.0, 0, 1) for n in (3, 4)]
+    assert phrases(next_token)[0].text == "next token"
 
 
 def test_sums_and_differences_of_statistics():
-    found = _sources(["previous", "next", "offset+2", "offset+3", "offset+4", "induction"])
-    assert found["just_after"] == ([1, 2, 3, 4], []) and found["induction_only"] == ([5], [1])
-    assert "just_before" not in found and found["next"] == ([1], [])
-    assert phrases([Evidence("induction", 0.5, 0.1, 0.9, 0.8, 1.0)]) == []  # it may be the next token, no more
+    sources = _sources(["previous", "next", "offset+2", "offset+3", "offset+4", "induction"])
+    assert sources["just_after"] == ([1, 2, 3, 4], []) and sources["induction_only"] == ([5], [1])
+    assert "just_before" not in sources and sources["next"] == ([1], [])
+    assert phrases([Evidence("induction", 0.5, 0.1, 0.9, 0.8, 1.0)]) == []  # it may be just the next token
     assert phrases([Evidence("induction_only", 0.5, 0.1, 0.9, 0.8, 1.0)])[0].text == "induction"
 
 
-def test_equal_names_are_told_apart():
-    sink = told(sep=(0.7, 0.1, 0.9))
-    found = names({3: sink + told(distance_share=(0.5, 0.3, 0.5)), 1: sink + told(distance_share=(0.2, 0.3, -0.5)),
-                   0: told(previous=(0.02, 0.02, 0.1)), 7: told(previous=(0.02, 0.02, 0.2))})  # fmt: skip
-    assert list(found) == [3, 1, 0, 7]
-    assert [(name.phrases, name.ordinal) for name in found.values()] == [
+def test_equal_names_are_distinguished():
+    sink = evidence(sep=(0.7, 0.1, 0.9))
+    result = names({3: sink + evidence(distance_share=(0.5, 0.3, 0.5)),
+                    1: sink + evidence(distance_share=(0.2, 0.3, -0.5)),
+                    0: evidence(previous=(0.02, 0.02, 0.1)), 7: evidence(previous=(0.02, 0.02, 0.2))})  # fmt: skip
+    assert list(result) == [3, 1, 0, 7]
+    assert [(name.phrases, name.ordinal) for name in result.values()] == [
         (("separator sink", "far"), 1), (("separator sink", "near"), 1), ((), 1), ((), 2)
     ]  # fmt: skip
-    assert found[3].named and [reason.statistic for reason in found[3].reasons] == ["special:[SEP]", "distance_share"]
-    assert found[0] == Name((), 1, tuple(told(previous=(0.02, 0.02, 0.1))), False, 1)
+    assert result[3].named and [reason.statistic for reason in result[3].reasons] == ["special:[SEP]", "distance_share"]
+    assert result[0] == Name((), 1, tuple(evidence(previous=(0.02, 0.02, 0.1))), False, 1)
     twice = names({0: sink, 1: sink, 2: sink})
     assert [(name.phrases, name.ordinal) for name in twice.values()] == [(("separator sink",), n) for n in (1, 2, 3)]
-    alone = names({0: [Evidence("previous", 0.5, np.nan, np.nan, np.nan, np.nan)]})
-    assert alone[0] == Name((), 1, (), False, 0)
+    single = names({0: [Evidence("previous", 0.5, np.nan, np.nan, np.nan, np.nan)]})
+    assert single[0] == Name((), 1, (), False, 0)
 
 
-def test_homes():
+def test_home_layers():
     labels = np.broadcast_to(np.array([[0, 0], [0, 0], [1, 1], [0, 1]]), (40, 4, 2))
     layer = run(labels)["layer"]
     assert layers_of(layer, 0) == [0, 1] and layers_of(layer, 1) == [2, 3]  # 1 of 2 where 3 of 8 are expected
@@ -277,15 +286,15 @@ def test_homes():
 
 
 def test_all_heads_that_qualify_are_listed():
-    """Those whose maps mostly lie in a cluster, by share; where there are none, those with more than expected."""
+    """Heads whose maps are mostly in a cluster, by share; if there are none, heads with more maps than expected."""
     labels = np.zeros((200, 2, 8), int)
     labels[:, 0, 1:] = 1  # seven heads have cluster 1 only
     labels[:20, 0, 1] = 0
     labels[:60, 1, 0] = 2  # L1·H0 has cluster 2 in 30% of its maps, no other head has it
     heads, maps = run(labels)["head"], counts.coded(labels)
-    found = heads_of(maps, heads, 1)
-    assert [(one["layer"], one["head"]) for one in found] == [(0, n) for n in (2, 3, 4, 5, 6, 7, 1)]
-    assert [one["share"] for one in found] == [1.0] * 6 + [0.9]
+    listed = heads_of(maps, heads, 1)
+    assert [(head["layer"], head["head"]) for head in listed] == [(0, n) for n in (2, 3, 4, 5, 6, 7, 1)]
+    assert [head["share"] for head in listed] == [1.0] * 6 + [0.9]
     assert heads_of(maps, heads, 2) == [{"layer": 1, "head": 0, "share": 0.3}]
 
 
@@ -300,11 +309,11 @@ def test_attention_on_both_sides_is_called_neighbors_and_on_one_side_after_that_
     assert names({0: window(0.02, 0.3)})[0].phrases == ("tokens just after",)
 
 
-def test_two_names_never_differ_in_the_order_of_phrases_alone():
+def test_two_names_never_differ_only_in_the_order_of_phrases():
     sink, far = "special:[CLS]", "distance_share"
-    one = [Evidence(sink, 0.5, 0.2, 0.6, 0.5, 0.7), Evidence(far, 0.4, 0.3, 0.95, 0.9, 1)]
-    two = [Evidence(sink, 0.6, 0.2, 0.9, 0.8, 1), Evidence(far, 0.4, 0.3, 0.5, 0.4, 0.6)]
+    first = [Evidence(sink, 0.5, 0.2, 0.6, 0.5, 0.7), Evidence(far, 0.4, 0.3, 0.95, 0.9, 1)]
+    second = [Evidence(sink, 0.6, 0.2, 0.9, 0.8, 1), Evidence(far, 0.4, 0.3, 0.5, 0.4, 0.6)]
     third = [Evidence(sink, 0.6, 0.2, 0.9, 0.8, 1), Evidence(far, 0.3, 0.3, 0, -0.1, 0.1)]
     fourth = [Evidence(sink, 0.1, 0.2, 0, -0.1, 0.1), Evidence(far, 0.4, 0.3, 0.95, 0.9, 1)]
-    found = names({0: one, 1: two, 2: third, 3: fourth}).values()
-    assert len({(frozenset(name.phrases), name.ordinal) for name in found}) == 4, found
+    result = names({0: first, 1: second, 2: third, 3: fourth}).values()
+    assert len({(frozenset(name.phrases), name.ordinal) for name in result}) == 4, result

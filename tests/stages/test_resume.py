@@ -36,23 +36,23 @@ def packaged():
 
 
 @pytest.fixture(scope="module")
-def whole(packaged, tmp_path_factory):
+def undisturbed(packaged, tmp_path_factory):
     """The atlas of an undisturbed run."""
     path = tmp_path_factory.mktemp("whole") / "x.atlas"
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
     return path
 
 
-def test_the_same_call_twice_changes_nothing(packaged, whole):
-    before = bits(whole)
-    ha.collect.maps(packaged, dataset(), whole, **OPTIONS)
-    assert bits(whole) == before
+def test_the_same_call_twice_changes_nothing(packaged, undisturbed):
+    before = bits(undisturbed)
+    ha.collect.maps(packaged, dataset(), undisturbed, **OPTIONS)
+    assert bits(undisturbed) == before
 
 
-def test_another_batch_of_threads_gives_the_same_bits(packaged, whole, tmp_path, monkeypatch):
+def test_another_number_of_threads_gives_the_same_bits(packaged, undisturbed, tmp_path, monkeypatch):
     monkeypatch.setattr(ha.parallel, "cores", lambda: 5)
     ha.collect.maps(packaged, dataset(), tmp_path / "x.atlas", **OPTIONS)
-    assert bits(tmp_path / "x.atlas") == bits(whole)
+    assert bits(tmp_path / "x.atlas") == bits(undisturbed)
 
 
 KILLER = """
@@ -63,7 +63,7 @@ torch.set_num_threads(1)  # a process that has started threads must not be forke
 import headatlas as ha
 path, kills, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 model = ha.models.load("packaged")
-dice = random.Random(seed)
+rng = random.Random(seed)
 ha.collect.maps(model, ["compile the kernel"], "memory://warm", resolution=16)
 ends = finished = 0
 while ends < kills:
@@ -72,40 +72,40 @@ while ends < kills:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         ha.collect.maps(model, ha.data.load("sample", limit=40), path, resolution=16, qk_tokens=1500, max_tokens=48)
         os._exit(0)
-    time.sleep(dice.uniform(0.02, 0.9))
+    time.sleep(rng.uniform(0.02, 0.9))
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         ends += 1
-    else:  # it was done before the signal came: begin again, so that every kill hits a run at work
+    else:  # it finished before the signal came: start over, so that every kill hits a running process
         finished += 1
         os.rename(path, f"{path}.{finished}")
 print(ends, finished)
 """
 
 
-def test_killed_at_any_moment_and_run_again_it_ends_with_the_same_bits(packaged, whole, tmp_path):
+def test_killed_at_any_moment_and_run_again_it_ends_with_the_same_bits(packaged, undisturbed, tmp_path):
     path = tmp_path / "x.atlas"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", KILLER, str(path), str(KILLS), "7"], capture_output=True, text=True, timeout=600
     )
-    assert done.returncode == 0, done.stderr
-    kills, finished = map(int, done.stdout.split())
+    assert process.returncode == 0, process.stderr
+    kills, finished = map(int, process.stdout.split())
     assert kills == KILLS
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
-    expected = bits(whole)
+    expected = bits(undisturbed)
     assert bits(path) == expected
     for number in range(1, finished + 1):
         assert bits(f"{path}.{number}") == expected
 
 
-def test_local_processes_give_the_same_bits(whole, tmp_path, monkeypatch):
+def test_local_processes_give_the_same_bits(undisturbed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ha.collect.maps("packaged", dataset(), "x.atlas", workers=2, **OPTIONS)
-    assert bits(tmp_path / "x.atlas") == bits(whole)
+    assert bits(tmp_path / "x.atlas") == bits(undisturbed)
 
 
-def test_a_cluster_that_loses_a_worker_gives_the_same_bits(whole, tmp_path):
+def test_a_cluster_that_loses_a_worker_gives_the_same_bits(undisturbed, tmp_path):
     distributed = pytest.importorskip("distributed")
     path = tmp_path / "x.atlas"
     with distributed.LocalCluster(
@@ -122,11 +122,11 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bits(whole, tmp_path):
             time.sleep(0.01)
         victim = next(iter(cluster.workers.values()))
         os.kill(victim.pid, signal.SIGKILL)
-        left = 5 - len(list(manifests.glob("block-*.json")))
+        remaining = 5 - len(list(manifests.glob("block-*.json")))
         assert run.wait(300) == 0, (tmp_path / "log").read_text()
         log.close()
-    assert left > 0, "the worker was killed too late to matter"
-    assert bits(path) == bits(whole)
+    assert remaining > 0, "the worker was killed too late to matter"
+    assert bits(path) == bits(undisturbed)
 
 
 def test_no_scheduler_at_the_address(tmp_path):
@@ -135,7 +135,7 @@ def test_no_scheduler_at_the_address(tmp_path):
         ha.collect.maps("packaged", dataset(), tmp_path / "x.atlas", scheduler="tcp://127.0.0.1:9", **OPTIONS)
 
 
-def test_flipped_bytes_are_named_when_read_and_mended_by_the_same_call(packaged, whole, tmp_path, capfd):
+def test_flipped_bytes_are_named_when_read_and_repaired_by_the_same_call(packaged, undisturbed, tmp_path, capfd):
     path = tmp_path / "x.atlas"
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
     block = path / "collect.zarr/pooled/c/2/0/0/0/0"
@@ -147,20 +147,20 @@ def test_flipped_bytes_are_named_when_read_and_mended_by_the_same_call(packaged,
     capfd.readouterr()
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
     assert "pooled/c/2/0/0/0/0 does not match its checksum: recomputed" in capfd.readouterr().err
-    assert bits(path) == bits(whole)
+    assert bits(path) == bits(undisturbed)
 
 
 @pytest.mark.parametrize(
     "name", ["tokens.parquet", "examples.parquet", "collect.zarr/stats/c/0/0/0/0", "manifests/collect/plan.json"]
 )
-def test_any_lost_or_broken_file_is_made_anew(packaged, whole, tmp_path, name):
+def test_any_lost_or_damaged_file_is_recomputed(packaged, undisturbed, tmp_path, name):
     path = tmp_path / "x.atlas"
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
     (path / name).write_bytes(b"nonsense")
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
     (path / name).unlink()
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
-    assert bits(path) == bits(whole)
+    assert bits(path) == bits(undisturbed)
 
 
 @pytest.mark.parametrize(
@@ -171,14 +171,14 @@ def test_any_lost_or_broken_file_is_made_anew(packaged, whole, tmp_path, name):
         ({"max_tokens": None}, "max_tokens is 48 there and None here"),
     ],
 )
-def test_other_options_are_refused_with_the_difference_named(packaged, whole, change, message):
+def test_other_options_are_refused_with_the_difference_named(packaged, undisturbed, change, message):
     with pytest.raises(OptionError, match=message):
-        ha.collect.maps(packaged, dataset(), whole, **(OPTIONS | change))
+        ha.collect.maps(packaged, dataset(), undisturbed, **(OPTIONS | change))
 
 
-def test_other_data_or_another_version_is_refused(packaged, whole, tmp_path):
+def test_other_data_or_another_version_is_refused(packaged, undisturbed, tmp_path):
     with pytest.raises(OptionError, match="contents of the dataset differ"):
-        ha.collect.maps(packaged, ha.data.load("sample", limit=41), whole, **OPTIONS)
+        ha.collect.maps(packaged, ha.data.load("sample", limit=41), undisturbed, **OPTIONS)
     path = tmp_path / "x.atlas"
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
     header = json.loads((path / "atlas.json").read_text())
@@ -188,14 +188,14 @@ def test_other_data_or_another_version_is_refused(packaged, whole, tmp_path):
         ha.collect.maps(packaged, dataset(), path, **OPTIONS)
 
 
-def test_a_folder_that_is_no_atlas_is_left_alone(packaged, tmp_path):
+def test_a_folder_that_is_not_an_atlas_is_left_alone(packaged, tmp_path):
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(StoreError, match="is not an atlas and not empty"):
         ha.collect.maps(packaged, dataset(), tmp_path, **OPTIONS)
     assert [path.name for path in tmp_path.iterdir()] == ["precious.txt"]
 
 
-def test_nan_in_a_layer_stops_and_names_it_and_keeps_what_was_there(tmp_path):
+def test_nan_in_a_layer_stops_the_run_and_names_the_layer(tmp_path):
     import torch
 
     model = ha.models.load("packaged")
@@ -207,14 +207,14 @@ def test_nan_in_a_layer_stops_and_names_it_and_keeps_what_was_there(tmp_path):
 
 def test_a_model_in_memory_cannot_be_shared_with_workers(packaged, tmp_path):
     network = packaged.network
-    lonely = ha.models.load(network, tokenizer=packaged.tokenizer)
+    unsaved = ha.models.load(network, tokenizer=packaged.tokenizer)
     with pytest.raises(OptionError, match="save this one with save_pretrained"):
-        ha.collect.maps(lonely, dataset(), tmp_path / "x.atlas", workers=2, **OPTIONS)
+        ha.collect.maps(unsaved, dataset(), tmp_path / "x.atlas", workers=2, **OPTIONS)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a POSIX system")
-def test_no_space_left_is_one_clear_line_and_the_run_goes_on_afterwards(packaged, whole, tmp_path):
-    """A limit on the size of files stands for a full disk: the system refuses the bytes in the same way."""
+def test_no_space_left_is_one_clear_line_and_the_run_continues_afterwards(packaged, undisturbed, tmp_path):
+    """A limit on the size of files simulates a full disk: the system refuses to write in the same way."""
     path = tmp_path / "x.atlas"
     code = f"""
 import resource
@@ -225,14 +225,14 @@ sys.argv = ["headatlas", "collect", "packaged", "sample", "--limit", "40", "-o",
 from headatlas.cli import main
 main()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 1
-    assert "headatlas: no space left for" in done.stderr and "Traceback" not in done.stderr
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert process.returncode == 1
+    assert "headatlas: no space left for" in process.stderr and "Traceback" not in process.stderr
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
-    assert bits(path) == bits(whole)
+    assert bits(path) == bits(undisturbed)
 
 
-def test_ctrl_c_ends_with_130_and_one_line_and_the_run_goes_on_afterwards(packaged, whole, tmp_path):
+def test_ctrl_c_ends_with_130_and_one_line_and_the_run_continues_afterwards(packaged, undisturbed, tmp_path):
     path = tmp_path / "x.atlas"
     command = [sys.executable, "-m", "headatlas", "collect", "packaged", "sample", "--limit", "40", "-o", str(path)]
     command += ["--resolution", "16", "--qk-tokens", "1500", "--max-tokens", "48"]
@@ -246,12 +246,12 @@ def test_ctrl_c_ends_with_130_and_one_line_and_the_run_goes_on_afterwards(packag
     assert run.returncode == 130, err.decode()
     assert b"run the same command again to continue" in err and b"Traceback" not in err
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
-    assert bits(path) == bits(whole)
+    assert bits(path) == bits(undisturbed)
 
 
 def test_a_process_that_compiles_and_one_that_loads_the_compiled_code_give_the_same_bits(tmp_path):
-    """A helper left as a function would run in another body, and sum in another order, when loaded from the cache."""
-    seen = []
+    """A helper that is not inlined could sum in another order when the code is loaded from the cache."""
+    digests = []
     for name in ("compiles.atlas", "loads.atlas"):
         command = [sys.executable, "-m", "headatlas", "collect", "packaged", "sample", "--limit", "8", "-o", name]
         subprocess.run(
@@ -261,6 +261,6 @@ def test_a_process_that_compiles_and_one_that_loads_the_compiled_code_give_the_s
             check=True,
             timeout=300,
         )
-        seen.append(bits(tmp_path / name))
+        digests.append(bits(tmp_path / name))
     assert any((tmp_path / "cache").rglob("*.nbi")), "the cache was not used"
-    assert seen[0] == seen[1]
+    assert digests[0] == digests[1]

@@ -1,4 +1,4 @@
-"""Head t-SNE on real maps: what P promises, notes on odd maps, layouts, chains, axes, commands."""
+"""Head t-SNE on real maps: properties of P, notes on unusual maps, layouts, chains, axes, commands."""
 
 import json
 import re
@@ -36,58 +36,58 @@ def long(model):
 # P
 
 
-def keeps_its_contract(p):
+def assert_valid_distribution(p):
     assert (p >= 0).all() and np.array_equal(p, p.T) and (np.diag(p) == 0).all()
     assert p.sum() == pytest.approx(1, abs=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(2, 24), st.integers(1, 24), st.integers(0, 999), st.sampled_from([0.01, 0.2, 5.0]), st.data())
-def test_p_keeps_its_contract_for_encoder_decoder_and_cross_maps(n, other, seed, sharp, draw):
-    dice = np.random.default_rng(seed)
-    full = dice.dirichlet(np.full(n, sharp), n)
+def test_p_is_a_valid_distribution_for_encoder_decoder_and_cross_maps(n, m, seed, sharp, draw):
+    rng = np.random.default_rng(seed)
+    full = rng.dirichlet(np.full(n, sharp), n)
     causal = np.tril(full) + 1e-9 * np.tril(np.ones((n, n)))
     causal /= causal.sum(1, keepdims=True)
-    kept = np.array(sorted(draw.draw(st.sets(st.integers(0, n - 1), min_size=2))))
-    for own in (full, causal):
-        for queries in (None, kept):
+    chosen = np.array(sorted(draw.draw(st.sets(st.integers(0, n - 1), min_size=2))))
+    for attention in (full, causal):
+        for queries in (None, chosen):
             try:
-                found = affinity(own.astype(np.float32), queries=queries)
+                result = affinity(attention.astype(np.float32), queries=queries)
             except Empty:  # all attention on the diagonal, or on what was dropped
                 continue
-            keeps_its_contract(found.p)
-            assert 0 <= found.mass <= 1
-            cut = own if queries is None else own[np.ix_(kept, kept)]
+            assert_valid_distribution(result.p)
+            assert 0 <= result.mass <= 1
+            cut = attention if queries is None else attention[np.ix_(chosen, chosen)]
             pairs = (cut + cut.T) * (1 - np.eye(len(cut)))
-            np.testing.assert_allclose(found.p, pairs / pairs.sum(), atol=1e-6)
-    cross = dice.dirichlet(np.full(other, sharp), n)
+            np.testing.assert_allclose(result.p, pairs / pairs.sum(), atol=1e-6)
+    cross = rng.dirichlet(np.full(m, sharp), n)
     p = affinity(cross, cross=True).p
-    keeps_its_contract(p)
-    assert p.shape == (n + other,) * 2
+    assert_valid_distribution(p)
+    assert p.shape == (n + m,) * 2
     assert (p[:n, :n] == 0).all() and (p[n:, n:] == 0).all()
     np.testing.assert_allclose(p[:n, n:] * 2 * n, cross, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["BERT", "GPT-2", "T5"])
-def test_p_keeps_its_contract_on_models_of_every_kind(small, name):
-    made = small(name).model
-    found = tsne.heads(made, "The keeper of the light wrote down every ship that passed.", restarts=2, iterations=40)
-    assert set(found.layouts) == {(one.index, head) for one in made.layers for head in range(one.heads)}
-    reading = read(made, "The keeper of the light wrote down every ship that passed.")
-    for layer in made.layers:
-        points = found.points[layer.index]
+def test_p_is_a_valid_distribution_on_models_of_every_kind(small, name):
+    model = small(name).model
+    result = tsne.heads(model, "The keeper of the light wrote down every ship that passed.", restarts=2, iterations=40)
+    assert set(result.layouts) == {(layer.index, head) for layer in model.layers for head in range(layer.heads)}
+    reading = read(model, "The keeper of the light wrote down every ship that passed.")
+    for layer in model.layers:
+        points = result.points[layer.index]
         queries, keys = (len(reading.side(layer.kind, side).text) for side in (True, False))
         assert len(points.text) == (queries + keys if layer.kind == "cross" else queries)
         assert points.query.sum() == queries
-        assert all(found.layout(layer.index, head).shape == (len(points.text), 2) for head in range(layer.heads))
-    states = tsne.hidden(made, "The keeper of the light wrote down every ship that passed.")
-    assert set(states.layouts) == {layer.index for layer in made.layers if layer.kind != "cross"}
-    assert all(len(states.layouts[one]) == len(found.points[one].text) for one in states.layouts)
-    assert ("causal" in " ".join(found.remarks)) == (name != "BERT")
-    assert ("cross attention" in " ".join(found.remarks)) == (name == "T5")
+        assert all(result.layout(layer.index, head).shape == (len(points.text), 2) for head in range(layer.heads))
+    states = tsne.hidden(model, "The keeper of the light wrote down every ship that passed.")
+    assert set(states.layouts) == {layer.index for layer in model.layers if layer.kind != "cross"}
+    assert all(len(states.layouts[layer]) == len(result.points[layer].text) for layer in states.layouts)
+    assert ("causal" in " ".join(result.remarks)) == (name != "BERT")
+    assert ("cross attention" in " ".join(result.remarks)) == (name == "T5")
 
 
-def test_odd_maps_are_explained():
+def test_unusual_maps_are_explained():
     n = 12
     even = np.full((n, n), 1 / n)
     assert "attend exactly as another does" in affinity(even).notes[0]
@@ -103,7 +103,7 @@ def test_odd_maps_are_explained():
 
 
 @pytest.mark.parametrize(
-    ("own", "words"),
+    ("attention", "words"),
     [
         (np.full((3, 3), np.nan), "9 of 9 weights are not numbers"),
         (np.full((3, 3), -1.0), "these are scores"),
@@ -113,61 +113,61 @@ def test_odd_maps_are_explained():
         (np.eye(5), "itself only"),
     ],
 )
-def test_maps_that_are_none_give_one_clear_line(own, words):
+def test_invalid_maps_give_one_clear_line(attention, words):
     with pytest.raises(DataError, match=re.escape(words)):
-        affinity(own)
+        affinity(attention)
 
 
 def test_words_are_the_sum_over_keys_and_the_mean_over_queries():
-    own = np.random.default_rng(0).dirichlet(np.ones(6), 6)
+    attention = np.random.default_rng(0).dirichlet(np.ones(6), 6)
     words = np.array([-1, 0, 0, 0, 1, -1], np.int32)
-    found, rows, columns = to_words(own, words, words)
+    by_word, rows, columns = to_words(attention, words, words)
     groups = [[0], [1, 2, 3], [4], [5]]
     assert rows.tolist() == columns.tolist() == [0, 1, 4, 5]
     for a, queries in enumerate(groups):
         for b, keys in enumerate(groups):
-            assert found[a, b] == pytest.approx(np.mean([sum(own[i, j] for j in keys) for i in queries]))
+            assert by_word[a, b] == pytest.approx(np.mean([sum(attention[i, j] for j in keys) for i in queries]))
 
 
 # layouts of a text
 
 
-def test_heads_of_a_text_are_the_same_again_whatever_the_threads(model, monkeypatch):
-    found = tsne.heads(model, CAT, heads="L0", restarts=8)
+def test_heads_of_a_text_are_reproducible_with_any_number_of_threads(model, monkeypatch):
+    result = tsne.heads(model, CAT, heads="L0", restarts=8)
     monkeypatch.setattr("headatlas.parallel.cores", lambda: 1)
-    again = tsne.heads(model, CAT, heads="L0", restarts=8)
-    assert all(np.array_equal(found.layouts[one], again.layouts[one]) for one in found.layouts)
-    assert all(np.array_equal(found.kl[one], again.kl[one]) for one in found.kl)
-    alone = tsne.heads(model, CAT, heads=(0, 2), restarts=8)
-    assert np.array_equal(alone.kl[0, 2], found.kl[0, 2])  # other heads do not matter to it
-    assert found.best(0, 2) == found.kl[0, 2].min()
+    repeated = tsne.heads(model, CAT, heads="L0", restarts=8)
+    assert all(np.array_equal(result.layouts[head], repeated.layouts[head]) for head in result.layouts)
+    assert all(np.array_equal(result.kl[head], repeated.kl[head]) for head in result.kl)
+    single = tsne.heads(model, CAT, heads=(0, 2), restarts=8)
+    assert np.array_equal(single.kl[0, 2], result.kl[0, 2])  # it does not depend on other heads
+    assert result.best(0, 2) == result.kl[0, 2].min()
 
 
 @pytest.mark.parametrize("text", ["Hi", "Hi there", "Hi there you"])
 @pytest.mark.parametrize("special", [True, False])
 def test_texts_of_one_to_three_tokens(model, text, special):
-    found = tsne.heads(model, text, heads="L0,L5", restarts=3, special=special)
+    result = tsne.heads(model, text, heads="L0,L5", restarts=3, special=special)
     count = len(text.split()) + 2 * special
-    for one, layout in found.layouts.items():
+    for head, layout in result.layouts.items():
         assert layout.shape == (count, 2) and np.isfinite(layout).all()
-        assert (found.kl[one] >= -1e-9).all() and (found.kl[one] < 1).all()
+        assert (result.kl[head] >= -1e-9).all() and (result.kl[head] < 1).all()
 
 
-def test_a_text_without_tokens_of_its_own(model):
-    found = tsne.heads(model, "\u200b", heads="L0·H0", restarts=2, special=False)
-    assert found.layout(0, 0).shape == (0, 2) and "special=True" in found.notes[0, 0][0]
+def test_a_text_with_only_special_tokens(model):
+    result = tsne.heads(model, "\u200b", heads="L0·H0", restarts=2, special=False)
+    assert result.layout(0, 0).shape == (0, 2) and "special=True" in result.notes[0, 0][0]
     for empty in ("", " \n"):
         with pytest.raises(DataError, match="the text is empty"):
             tsne.heads(model, empty)
 
 
 def test_a_text_of_512_tokens(model, capsys):
-    found = tsne.heads(model, "tide " * 600, heads="L1·H3", restarts=1, iterations=8)
-    assert found.layout(1, 3).shape == (512, 2) and np.isfinite(found.layout(1, 3)).all()
+    result = tsne.heads(model, "tide " * 600, heads="L1·H3", restarts=1, iterations=8)
+    assert result.layout(1, 3).shape == (512, 2) and np.isfinite(result.layout(1, 3)).all()
     assert "longer than the 512 tokens that are read: the last 90 are cut off" in capsys.readouterr().err
 
 
-def test_heads_are_named_in_many_ways(model):
+def test_heads_can_be_written_in_many_ways(model):
     assert choose(model, "L3·H10") == choose(model, "l3h10") == choose(model, (3, 10)) == [(3, 10)]
     assert choose(model, "L1") == [(1, head) for head in range(12)]
     assert choose(model, [(5, 0), "L0.H1"]) == [(0, 1), (5, 0)]
@@ -180,39 +180,39 @@ def test_heads_are_named_in_many_ways(model):
 
 
 def test_words_in_place_of_pieces(model):
-    found = tsne.heads(model, "Antidisestablishmentarianism matters.", heads="L0H0", restarts=1, unit="word")
-    assert found.points[0].text == ["[CLS]", "antidisestablishmentarianism", "matters", ".", "[SEP]"]
+    result = tsne.heads(model, "Antidisestablishmentarianism matters.", heads="L0H0", restarts=1, unit="word")
+    assert result.points[0].text == ["[CLS]", "antidisestablishmentarianism", "matters", ".", "[SEP]"]
 
 
-def test_layouts_are_turned_alike_and_keep_their_distances():
-    dice = np.random.default_rng(0)
-    shape = dice.normal(size=(20, 2)).astype(np.float32)
+def test_layouts_are_aligned_and_keep_their_distances():
+    rng = np.random.default_rng(0)
+    shape = rng.normal(size=(20, 2)).astype(np.float32)
     turned = {}
     for number, angle in enumerate((0.3, 2.0, 4.4)):
         matrix = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]) @ np.diag(
             [1, (-1) ** number]
         )
         turned[number] = (shape @ matrix + number).astype(np.float32)
-    found = align(turned | {9: np.full((20, 2), np.nan, np.float32)})
+    aligned = align(turned | {9: np.full((20, 2), np.nan, np.float32)})
     for number in (1, 2):
-        np.testing.assert_allclose(found[number], found[0], atol=1e-5)
-    apart = [np.linalg.norm(one[:, None] - one[None], axis=-1) for one in (shape, found[2])]
-    np.testing.assert_allclose(*apart, atol=1e-5)
-    assert np.isnan(found[9]).all()
-    assert np.corrcoef(found[0][:, 0], np.arange(20))[0, 1] >= 0
-    one, other = (part - part.mean(0) for part in (turned[1], shape))
-    np.testing.assert_allclose(one @ rotation(one, other), other, atol=1e-5)
+        np.testing.assert_allclose(aligned[number], aligned[0], atol=1e-5)
+    distances = [np.linalg.norm(layout[:, None] - layout[None], axis=-1) for layout in (shape, aligned[2])]
+    np.testing.assert_allclose(*distances, atol=1e-5)
+    assert np.isnan(aligned[9]).all()
+    assert np.corrcoef(aligned[0][:, 0], np.arange(20))[0, 1] >= 0
+    source, target = (layout - layout.mean(0) for layout in (turned[1], shape))
+    np.testing.assert_allclose(source @ rotation(source, target), target, atol=1e-5)
 
 
 def test_standard_t_sne_of_hidden_states_and_of_words(model, long):
-    found = tsne.hidden(model, CAT, layers=[0, 5])
-    assert found.layout(5).shape == (len(found.points[5]), 2) and 0 < found.kl[5][0] < 3
-    assert "in place of 20" in found.notes[0][0]  # a short text
-    again = tsne.hidden(model, CAT, layers=[5])
-    assert again.kl[5][0] == found.kl[5][0]
-    own = model.network(**long.batch.inputs, output_hidden_states=True).hidden_states
+    result = tsne.hidden(model, CAT, layers=[0, 5])
+    assert result.layout(5).shape == (len(result.points[5]), 2) and 0 < result.kl[5][0] < 3
+    assert "in place of 20" in result.notes[0][0]  # a short text
+    repeated = tsne.hidden(model, CAT, layers=[5])
+    assert repeated.kl[5][0] == result.kl[5][0]
+    hidden_states = model.network(**long.batch.inputs, output_hidden_states=True).hidden_states
     for layer, states in long.hidden.items():
-        np.testing.assert_allclose(states, own[layer + 1][0].detach().numpy(), atol=1e-5)
+        np.testing.assert_allclose(states, hidden_states[layer + 1][0].detach().numpy(), atol=1e-5)
     jobs = ["nurse", "baker", "pilot", "judge", "smith", "clown", "flight attendant"]
     words = tsne.words(model, jobs, layers=[5])
     assert words.points[5] == jobs and words.layout(5).shape == (7, 2)
@@ -223,24 +223,26 @@ def test_standard_t_sne_of_hidden_states_and_of_words(model, long):
 # activity
 
 
-def test_maximum_attention_is_that_of_a_loop(model, long):
+def test_maximum_attention_matches_a_loop(model, long):
     example = next(iter(data.load("sample", limit=1)))
-    found = tsne.activity(model, example)
+    result = tsne.activity(model, example)
     for layer, maps in enumerate(long.maps):
-        for head, own in enumerate(maps):
-            for j in range(0, own.shape[1], 7):
-                assert found.maximum[layer][head, j] == max(own[i, j] for i in range(len(own)))
-    row = next(one for one in found.rows if (one["layer"], one["head"]) == (3, 4))
-    own, special = long.maps[3][4], long.side("encoder", False).special
-    plain = [max(own[i, j] for i in range(len(own)) if i != j) for j in range(len(own)) if not special[j]]
-    assert row["activity"] == pytest.approx(np.mean(plain)) == head_activity(own, special)
+        for head, attention in enumerate(maps):
+            for j in range(0, attention.shape[1], 7):
+                assert result.maximum[layer][head, j] == max(attention[i, j] for i in range(len(attention)))
+    row = next(row for row in result.rows if (row["layer"], row["head"]) == (3, 4))
+    attention, special = long.maps[3][4], long.side("encoder", False).special
+    plain = [
+        max(attention[i, j] for i in range(len(attention)) if i != j) for j in range(len(attention)) if not special[j]
+    ]
+    assert row["activity"] == pytest.approx(np.mean(plain)) == head_activity(attention, special)
 
 
 def test_the_previous_token_head_has_the_longest_chains(model):
     for example in data.load("sample", limit=3):
         ranked = tsne.activity(model, example).ranked("chain")
-        place = next(number for number, row in enumerate(ranked) if (row["layer"], row["head"]) == (0, 2))
-        assert place < 3
+        rank = next(number for number, row in enumerate(ranked) if (row["layer"], row["head"]) == (0, 2))
+        assert rank < 3
 
 
 def test_chains_end_at_weak_steps_special_tokens_and_circles():
@@ -258,14 +260,14 @@ def test_chains_end_at_weak_steps_special_tokens_and_circles():
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=60, unique=True), st.integers(2, 120))
-def test_quantile_axes_rise_and_come_back(values, k):
-    one = axis(values, k)
-    placed = one.forward(sorted(values))
+def test_quantile_axes_are_monotone_and_invertible(values, k):
+    scale = axis(values, k)
+    placed = scale.forward(sorted(values))
     assert placed[0] == 0 and placed[-1] == 1 and (np.diff(placed) >= 0).all()
-    np.testing.assert_allclose(one.inverse(one.forward(one.knots)), one.knots, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(scale.inverse(scale.forward(scale.knots)), scale.knots, rtol=1e-6, atol=1e-6)
 
 
-def test_as_many_quantiles_as_values_are_the_distribution_function_and_two_a_plain_axis():
+def test_as_many_quantiles_as_values_give_the_distribution_function_and_two_give_a_linear_axis():
     values = np.random.default_rng(0).lognormal(0, 2, 50)
     np.testing.assert_allclose(axis(values, 50).forward(np.sort(values)), np.linspace(0, 1, 50), atol=1e-12)
     plain = (values - values.min()) / np.ptp(values)

@@ -29,7 +29,7 @@ def probabilities(n, seed=0, sharp=0.1):
 
 
 def plain_kl(p, y):
-    """KL by the definition, pair by pair."""
+    """KL by its definition, pair by pair."""
     n, q, total = len(p), np.zeros(p.shape), 0.0
     for i in range(n):
         for j in range(n):
@@ -40,7 +40,7 @@ def plain_kl(p, y):
 
 
 def lanes_of(places):
-    """(layout, point, axis) as the kernel has them: (axis, point, lane)."""
+    """Positions (layout, point, axis) as the kernel takes them: (axis, point, lane)."""
     return np.ascontiguousarray(places.transpose(2, 1, 0).astype(np.float32))
 
 
@@ -55,10 +55,10 @@ def kernel_gradient(p, places):
 
 
 @pytest.mark.parametrize("n", [3, 4, 7, 12])
-def test_the_gradient_is_that_of_finite_differences(n):
+def test_the_gradient_matches_finite_differences(n):
     p = probabilities(n, n)
     places = np.random.default_rng(1).normal(0, 1.5, (WIDTH, n, 2)).astype(np.float32)
-    found, _, _ = kernel_gradient(p, places)
+    gradient, _, _ = kernel_gradient(p, places)
     for lane in (0, WIDTH - 1):
         for i, axis in np.ndindex(n, 2):
             ends = []
@@ -66,10 +66,10 @@ def test_the_gradient_is_that_of_finite_differences(n):
                 moved = places[lane].astype(np.float64)
                 moved[i, axis] += step
                 ends.append(plain_kl(p, moved))
-            assert found[lane, i, axis] == pytest.approx((ends[1] - ends[0]) / 2e-4, abs=2e-6, rel=1e-4)
+            assert gradient[lane, i, axis] == pytest.approx((ends[1] - ends[0]) / 2e-4, abs=2e-6, rel=1e-4)
 
 
-def test_the_sum_that_normalizes_q_is_that_of_all_pairs():
+def test_q_is_normalized_by_the_sum_over_all_pairs():
     for n in (5, 40, 41):
         _, sums, total = kernel_gradient(probabilities(n), np.random.default_rng(n).normal(0, 3, (WIDTH, n, 2)))
         np.testing.assert_allclose(sums, total, rtol=1e-5)
@@ -77,15 +77,15 @@ def test_the_sum_that_normalizes_q_is_that_of_all_pairs():
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(2, 30), st.integers(0, 999), st.sampled_from([0.02, 0.1, 1.0]), st.floats(0.01, 50))
-def test_kl_is_that_of_a_plain_loop(n, seed, sharp, spread):
+def test_kl_matches_a_plain_loop(n, seed, sharp, spread):
     p = probabilities(n, seed, sharp)
     places = np.random.default_rng(seed).normal(0, spread, (2, n, 2)).astype(np.float32)
-    found = kernel.divergence(p, places)
-    for layout, kl in zip(places, found, strict=True):
+    divergences = kernel.divergence(p, places)
+    for layout, kl in zip(places, divergences, strict=True):
         assert abs(kl - plain_kl(p, layout.astype(np.float64))) < 1e-5
 
 
-def test_kl_counts_pairs_without_attention_as_nothing():
+def test_kl_counts_pairs_without_attention_as_zero():
     p = np.zeros((4, 4))
     p[0, 1] = p[1, 0] = p[2, 3] = p[3, 2] = 0.25
     places = np.random.default_rng(0).normal(size=(1, 4, 2)).astype(np.float32)
@@ -96,9 +96,9 @@ def test_a_layout_is_a_minimum_and_centered():
     p = probabilities(30)
     places, kl = kernel.layouts(p, restarts=WIDTH)
     assert np.abs(places.mean(1)).max() < 1e-4
-    found, _, _ = kernel_gradient(p, places)
+    gradient, _, _ = kernel_gradient(p, places)
     start = (0.01 * np.random.default_rng(0).standard_normal((WIDTH, 30, 2))).astype(np.float32)
-    assert np.abs(found).max() < 1e-3
+    assert np.abs(gradient).max() < 1e-3
     assert (kl < kernel.divergence(p, start) / 1.2).all()
 
 
@@ -144,14 +144,14 @@ def test_a_process_that_compiles_and_one_that_loads_give_the_same_bits(tmp_path)
 PLAIN = """
 import sys, numpy as np
 sys.path[:0] = sys.argv[1:]
-import test_tsne_kernel as own
+import test_tsne_kernel as tests
 from headatlas.stages.tsne import kernel
 from headatlas.stages.tsne.lanes import WIDTH
 for n in (4, 7):
-    own.test_the_gradient_is_that_of_finite_differences(n)
-own.test_the_sum_that_normalizes_q_is_that_of_all_pairs()
-own.test_kl_is_that_of_a_plain_loop()
-_, kl = kernel.layouts(own.probabilities(30), restarts=16)
+    tests.test_the_gradient_matches_finite_differences(n)
+tests.test_q_is_normalized_by_the_sum_over_all_pairs()
+tests.test_kl_matches_a_plain_loop()
+_, kl = kernel.layouts(tests.probabilities(30), restarts=16)
 code = "".join(kernel.descend.inspect_asm().values())
 print(float(np.median(kl)), "ymm" in code, "zmm" in code)
 """
@@ -159,8 +159,8 @@ print(float(np.median(kl)), "ymm" in code, "zmm" in code)
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names a processor of this family")
 @pytest.mark.parametrize("processor", ["x86-64", "x86-64-v3"])
-def test_processors_without_wide_vectors_find_the_same(tmp_path, processor):
-    """The plainest 64-bit processor (SSE2 alone), and one with AVX2 but without AVX-512."""
+def test_processors_without_wide_vectors_give_the_same_result(tmp_path, processor):
+    """The most basic 64-bit processor (only SSE2), and one with AVX2 but without AVX-512."""
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": ""}
     command = [sys.executable, "-c", PLAIN, *sys.path, str(Path(__file__).parent)]
     child = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
@@ -176,7 +176,7 @@ def test_fewer_than_three_points_have_a_fixed_layout(n):
     assert places.shape == (3, n, 2) and np.isfinite(places).all() and (kl == 0).all()
 
 
-def test_medians_are_those_of_open_tsne_or_better():
+def test_medians_are_as_good_as_those_of_open_tsne():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from openTSNE import TSNE
@@ -190,5 +190,5 @@ def test_medians_are_those_of_open_tsne_or_better():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 theirs.append(np.asarray(tsne.fit(affinities=PrecomputedAffinities(p)), np.float32))
-        own = np.median(kernel.layouts(p, restarts=16)[1])
-        assert own <= 1.01 * np.median(kernel.divergence(p, np.stack(theirs))), f"L{layer}·H{head}"
+        ours = np.median(kernel.layouts(p, restarts=16)[1])
+        assert ours <= 1.01 * np.median(kernel.divergence(p, np.stack(theirs))), f"L{layer}·H{head}"

@@ -79,7 +79,7 @@ def test_an_example_read_from_stored_tokens_is_what_the_tokenizer_gives(model, t
         assert same(astuple(encoded), astuple(expected[number]))
         assert read_example(model, atlas, number).encoded.source.text == expected[number].source.text
     assert read(atlas, 0).digest == read(model, CAT).digest
-    assert [one.source.ids[1] for one in read_tokens(atlas, [1, 0])] == [
+    assert [tokens.source.ids[1] for tokens in read_tokens(atlas, [1, 0])] == [
         expected[number].source.ids[1] for number in (1, 0)
     ]
 
@@ -101,7 +101,7 @@ def test_tokens_of_an_encoder_decoder_and_files_of_images(pairs, images):
 
 
 @pytest.mark.parametrize("options", [{}, {"special": False, "unit": "word"}])
-def test_stored_layouts_are_fresh_ones(atlas, model, options, monkeypatch):
+def test_stored_layouts_equal_fresh_ones(atlas, model, options, monkeypatch):
     options |= {"heads": "L0,L3H10", "restarts": 3}
     fresh = tsne.heads(model, BELL, **options)
     assert same(astuple(tsne.heads(atlas, 1, **options)), astuple(fresh))
@@ -111,7 +111,7 @@ def test_stored_layouts_are_fresh_ones(atlas, model, options, monkeypatch):
     assert list(again.layouts) == [(0, head) for head in range(12)] + [(3, 10)]
 
 
-def test_stored_hidden_states_are_fresh_ones(atlas, model, monkeypatch):
+def test_stored_hidden_states_equal_fresh_ones(atlas, model, monkeypatch):
     fresh = tsne.hidden(model, BELL, layers=[0, 5], special=False)
     assert same(astuple(tsne.hidden(atlas, 1, layers=[5, 0], special=False)), astuple(fresh))
     monkeypatch.setattr(stored, "load_model", None)
@@ -124,9 +124,9 @@ def test_layouts_of_cross_attention_images_and_texts_without_points(pairs, image
     network = models.load(pairs.header["model"]["source"])
     fresh = tsne.heads(network, next(iter(data.load("sample", limit=1))), restarts=2, iterations=40)
     for _ in range(2):
-        found = tsne.heads(crossed, 4, restarts=2, iterations=40)
-        assert set(found.layouts) == set(fresh.layouts) and "cross attention" in " ".join(found.remarks)
-        assert found.points[5].query.sum() < len(found.points[5].text)
+        result = tsne.heads(crossed, 4, restarts=2, iterations=40)
+        assert set(result.layouts) == set(fresh.layouts) and "cross attention" in " ".join(result.remarks)
+        assert result.points[5].query.sum() < len(result.points[5].text)
     pictured = ha.open(shutil.copytree(images.files.url, tmp_path / "images.atlas"))
     picture = read_rows(images, [3], ["image"])[0]["image"]
     network = models.load(images.header["model"]["source"], modality="image")
@@ -191,23 +191,23 @@ def test_disturbance_replaces_a_share_of_the_tokens_by_others_of_the_text(atlas,
 
 
 def test_numbers_depend_on_the_position_in_the_list(atlas, model, tmp_path):
-    """As they did before there were atlases: text n of a list has the random numbers of n."""
-    alone = tsne.compare(ha.collect.maps(model, [BELL], tmp_path / "bell.atlas", resolution=8), **FEW)
-    assert tsne.compare(atlas, examples=[1], **FEW)["kl"] == alone["kl"]
+    """Text n of a list uses the random numbers of position n, as before there were atlases."""
+    single = tsne.compare(ha.collect.maps(model, [BELL], tmp_path / "bell.atlas", resolution=8), **FEW)
+    assert tsne.compare(atlas, examples=[1], **FEW)["kl"] == single["kl"]
     both = tsne.compare(atlas, examples=[1, 0], **FEW).to_pylist()
-    assert [row["kl"] for row in both if row["example"] == 1] == alone["kl"].to_pylist()
+    assert [row["kl"] for row in both if row["example"] == 1] == single["kl"].to_pylist()
     assert [row["example"] for row in both] == [1] * 8 + [0] * 8
-    turned = tsne.compare(atlas, examples=[0, 1], **FEW).to_pylist()
-    assert [row["kl"] for row in turned if row["example"] == 1] != alone["kl"].to_pylist()
+    reordered = tsne.compare(atlas, examples=[0, 1], **FEW).to_pylist()
+    assert [row["kl"] for row in reordered if row["example"] == 1] != single["kl"].to_pylist()
 
 
-def test_examples_with_one_id_stay_apart(model, tmp_path):
+def test_examples_with_the_same_id_stay_separate(model, tmp_path):
     options = FEW | {"runs": 3}
     twins = [Example("twin", text=CAT), Example("twin", text=BELL)]
-    apart = [Example("a", text=CAT), Example("b", text=BELL)]
+    distinct = [Example("a", text=CAT), Example("b", text=BELL)]
     tables = [
         tsne.compare(ha.collect.maps(model, texts, tmp_path / f"{number}.atlas", resolution=8), **options)
-        for number, texts in enumerate((twins, apart))
+        for number, texts in enumerate((twins, distinct))
     ]
     assert set(tables[0]["id"].to_pylist()) == {"twin"} and set(tables[0]["example"].to_pylist()) == {0, 1}
     assert tables[0].drop_columns("id") == tables[1].drop_columns("id")
@@ -226,14 +226,14 @@ RUNS = {  # a call, and how many manifests it writes
 
 
 @pytest.fixture(scope="module")
-def whole(collected, tmp_path_factory):
-    """The bits of an atlas, and what was returned, of an undisturbed run of each kind."""
-    undisturbed = {}
+def undisturbed(collected, tmp_path_factory):
+    """The bits of an atlas and the returned value after an undisturbed run of each kind."""
+    results = {}
     for kind, (run, _) in RUNS.items():
         path = shutil.copytree(collected, tmp_path_factory.mktemp(kind) / "x.atlas")
         result = run(ha.open(path))
-        undisturbed[kind] = bits(path), result
-    return undisturbed
+        results[kind] = bits(path), result
+    return results
 
 
 def equal(first, second):
@@ -241,21 +241,21 @@ def equal(first, second):
 
 
 @pytest.mark.parametrize(("kind", "at"), [(kind, at) for kind, (_, count) in RUNS.items() for at in {1, 2, count}])
-def test_a_stopped_run_continues_to_the_same_bits(atlas, whole, monkeypatch, kind, at):
+def test_a_stopped_run_continues_to_the_same_bits(atlas, undisturbed, monkeypatch, kind, at):
     run, path = RUNS[kind][0], atlas.files.url
     with stopping(monkeypatch, RuntimeError("stopped"), at), pytest.raises(RuntimeError, match="stopped"):
         run(atlas)
     assert not ha.open(path).results("tsne")
-    assert equal(run(ha.open(path)), whole[kind][1])
-    assert bits(path) == whole[kind][0]
+    assert equal(run(ha.open(path)), undisturbed[kind][1])
+    assert bits(path) == undisturbed[kind][0]
 
 
 @pytest.mark.parametrize("kind", RUNS)
 @pytest.mark.parametrize(
     ("where", "after"), [("delete_manifest", 0), ("delete_manifest", 1), ("remove", 0), ("remove", 3)]
 )
-def test_a_stop_while_parts_are_deleted(atlas, whole, monkeypatch, kind, where, after):
-    """Tables are written, parts are not all deleted: nothing is computed again."""
+def test_a_stop_while_parts_are_deleted(atlas, undisturbed, monkeypatch, kind, where, after):
+    """Tables are written, parts are not all deleted: nothing is recomputed."""
     run, path, owner = RUNS[kind][0], atlas.files.url, Writer if where == "delete_manifest" else Files
     delete, calls = getattr(owner, where), []
 
@@ -270,11 +270,11 @@ def test_a_stop_while_parts_are_deleted(atlas, whole, monkeypatch, kind, where, 
         with pytest.raises(RuntimeError, match="stopped"):
             run(atlas)
     monkeypatch.setattr("headatlas.atlas.engine.run_blocks", None)
-    assert equal(run(ha.open(path)), whole[kind][1])
-    assert bits(path) == whole[kind][0]
+    assert equal(run(ha.open(path)), undisturbed[kind][1])
+    assert bits(path) == undisturbed[kind][0]
 
 
-def test_parts_and_tables_that_are_damaged_are_recomputed(atlas, whole, monkeypatch, capfd):
+def test_parts_and_tables_that_are_damaged_are_recomputed(atlas, undisturbed, monkeypatch, capfd):
     run, path = RUNS["compare"][0], atlas.files.url
     with stopping(monkeypatch, RuntimeError, 3), pytest.raises(RuntimeError):
         run(atlas)
@@ -283,17 +283,17 @@ def test_parts_and_tables_that_are_damaged_are_recomputed(atlas, whole, monkeypa
     assert len(parts) == 2
     run(ha.open(path))
     assert "part-000001.parquet does not match its checksum: recomputed" in " ".join(capfd.readouterr().err.split())
-    assert bits(path) == whole["compare"][0]
+    assert bits(path) == undisturbed["compare"][0]
     table = folders(ha.open(path), "tsne", "compare")[2] / "layout_runs.parquet"
     table.write_bytes(table.read_bytes()[:-8])
-    assert equal(run(ha.open(path)), whole["compare"][1])
-    assert bits(path) == whole["compare"][0]
+    assert equal(run(ha.open(path)), undisturbed["compare"][1])
+    assert bits(path) == undisturbed["compare"][0]
 
 
-def test_bits_do_not_depend_on_the_number_of_threads(atlas, whole, monkeypatch):
+def test_bits_do_not_depend_on_the_number_of_threads(atlas, undisturbed, monkeypatch):
     monkeypatch.setattr("headatlas.parallel.cores", lambda: 1)
     for kind in ("heads", "hidden"):
-        assert equal(RUNS[kind][0](atlas), whole[kind][1])
+        assert equal(RUNS[kind][0](atlas), undisturbed[kind][1])
 
 
 # command line and mistakes

@@ -1,4 +1,4 @@
-"""What tests do to the inside of an atlas."""
+"""Access to the files of an atlas, for tests that change them."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,7 +7,7 @@ from headatlas.atlas.writer import Place, Writer
 
 
 def place(atlas, stage, name):
-    """Where a result lies, finished or not."""
+    """Where a result is stored, finished or not."""
     entry = next(entry for entry in atlas.entries(stage) if entry["name"] == name)
     return Place(atlas.files.absolute, stage, name, entry["key"])
 
@@ -18,19 +18,19 @@ def folders(atlas, stage, name):
 
 
 def writer(atlas, stage, name):
-    """Writes to a result that is there."""
+    """A writer for an existing result."""
     return Writer(place(atlas, stage, name))
 
 
 def unfinish(atlas, stage, name):
-    """As if the process had been killed just before the end."""
+    """Mark a result as unfinished, as if the process had been killed just before the end."""
     with atlas.editing():
         next(entry for entry in atlas.entries(stage) if entry["name"] == name)["done"] = False
 
 
 @contextmanager
 def stopping(monkeypatch, error, at):
-    """Raise an error in place of writing manifest number `at`."""
+    """Raise an error instead of writing manifest number `at`."""
     write, calls = Writer.write_manifest, []
 
     def failing(self, task, *rest):

@@ -38,11 +38,11 @@ def launched(*flags: str) -> Iterator[Any]:
 
 
 def until(page: Any, expression: str, seconds: float = 60) -> Any:
-    """Wait until an expression is true on the page. (Playwright's own waiting needs what our policy forbids: eval.)"""
+    """Wait until an expression is true on the page. (Playwright's waiting needs eval, which our policy forbids.)"""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        found = page.evaluate(expression)
-        if found:
-            return found
+        value = page.evaluate(expression)
+        if value:
+            return value
         page.wait_for_timeout(50)
     raise TimeoutError(f"not within {seconds:g} s: {expression}")

@@ -22,14 +22,14 @@ def call(*arguments):
 
 
 def done(*arguments):
-    """The stdout of a command that ends well."""
+    """The stdout of a command that succeeds."""
     code, out, err = call(*arguments)
     assert code == 0, err
     return out
 
 
 def notes(err):
-    """Lines of stderr that are no progress bars."""
+    """Lines of stderr that are not progress bars."""
     return [line for line in err.splitlines() if line.strip() and not BAR.search(line)]
 
 

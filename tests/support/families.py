@@ -21,20 +21,20 @@ PROJECTION = re.compile(
 
 @dataclass(frozen=True)
 class Family:
-    """How to make a small network, and what it should turn out to be."""
+    """How to make a small network, and its expected properties."""
 
     config: str
     options: dict[str, Any] = field(default_factory=dict)
     reads: str = "words"  # words: a tokenizer like BERT's; bytes: one like GPT-2's; images
-    windows: tuple[int | None, ...] = ()  # how far each layer sees, where this is limited
+    windows: tuple[int | None, ...] = ()  # how far each layer can attend, where this is limited
     spread: float = 1.5  # of the random projections of queries and keys, so that maps are far from uniform
-    attention: str | None = None  # the implementation it is made with; None for the one transformers prefers
+    attention: str | None = None  # the attention implementation; None for the default of transformers
 
     def network(self, **options: Any) -> Any:
         torch.manual_seed(0)
         config = getattr(transformers, self.config)(**(self.options | options))
-        made = {"attn_implementation": self.attention} if self.attention else {}
-        network = transformers.AutoModel.from_config(config, dtype=torch.float32, **made).eval()
+        implementation = {"attn_implementation": self.attention} if self.attention else {}
+        network = transformers.AutoModel.from_config(config, dtype=torch.float32, **implementation).eval()
         for name, weight in network.named_parameters():
             if PROJECTION.search(name):
                 torch.nn.init.normal_(weight, 0, self.spread * min(weight.shape[:2]) ** -0.5)

@@ -1,6 +1,6 @@
 """Run a stage in a child process that kills itself at a given step of the engine, then run it again.
 
-A step is a call that changes the atlas: a file written or deleted, blocks of an array, a lock taken or given back. The
+A step is a call that changes the atlas: a file written or deleted, blocks of an array, a lock taken or released. The
 child dies just before the step, as by `kill -9`. Run as a program: `killing.py STAGE BASE WORK KILLS`.
 """
 
@@ -30,7 +30,7 @@ TEXTS = ["The cat sat on the mat.", "It slept, then it ate.", "Who rang the bell
 
 
 def stages(model):
-    """Every stage as a function of the path of an atlas; `again` replaces the result and what was made from it."""
+    """Every stage as a function of the path of an atlas; `again` replaces the result and what was derived from it."""
     return {
         "collect": lambda path: collect.maps(model, TEXTS, path, resolution=8, qk_tokens=100),
         "features": lambda path: features.image(ha.open(path), "stats"),
@@ -64,7 +64,7 @@ def count_steps(limit):
 
 
 def in_child(function, path, limit=-1):
-    """Run a stage in a child; gives its exit status, how many steps it took, and the modules it imported."""
+    """Run a stage in a child; return its exit status, the number of its steps, and the modules it imported."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -82,7 +82,7 @@ def in_child(function, path, limit=-1):
 
 
 def import_before_forking(modules):
-    """Import what a child needed, so that the others need not."""
+    """Import what a child needed, so that later children need not."""
     for name in modules:
         if name.partition(".")[0] in IMPORTED:
             with contextlib.suppress(ImportError):
@@ -106,7 +106,7 @@ def main(stage, base, work, kills):
     """Kill a stage at evenly spread steps, run it again each time, and compare the bits."""
     torch.set_num_threads(1)  # a process that has started threads must not be forked
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    parallel.cores = lambda: 1  # steps come in one order
+    parallel.cores = lambda: 1  # steps always come in the same order
     function, path = stages(ha.models.load("packaged") if stage == "collect" else None)[stage], Path(work) / "x.atlas"
     if stage == "collect":
         collect.maps(ha.models.load("packaged"), ["compile the kernel"], "memory://warm", resolution=8)
@@ -114,7 +114,7 @@ def main(stage, base, work, kills):
     status, total, modules = in_child(function, path)
     assert status == 0
     import_before_forking(modules)
-    whole = bits(path)
+    expected = bits(path)
     killed = set()
     for number in range(kills):
         limit = number * total // kills
@@ -123,7 +123,7 @@ def main(stage, base, work, kills):
         assert status == 9, (stage, limit, status)
         status, *_ = in_child(function, path)
         assert status == 0, (stage, limit, status)
-        assert bits(path) == whole, (stage, limit, sorted({*bits(path).items()} ^ {*whole.items()}))
+        assert bits(path) == expected, (stage, limit, sorted({*bits(path).items()} ^ {*expected.items()}))
         killed.add(limit)
     sys.stdout.write(f"{len(killed)} {total}\n")
 

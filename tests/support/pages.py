@@ -1,4 +1,4 @@
-"""The page in a real browser: atlases to look at, servers for them, and a guard that lets no error pass."""
+"""The page in a real browser: atlases to show, servers for them, and a check that no error occurs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from headatlas.web.export import export
 from support.browser import FLAGS, chromium, launched
 from support.families import VOCABULARY
 
-SHIFTS = """window.shifts_ = 0; new PerformanceObserver(list => list.getEntries().forEach(one => {
-  if (!one.hadRecentInput) window.shifts_ += one.value; })).observe({ type: "layout-shift", buffered: true });"""
+SHIFTS = """window.shifts_ = 0; new PerformanceObserver(list => list.getEntries().forEach(shift => {
+  if (!shift.hadRecentInput) window.shifts_ += shift.value; })).observe({ type: "layout-shift", buffered: true });"""
 NASTY = [
     "<img src=x onerror=alert(1)><script>alert(2)</script> & <b>bold</b>",
     "שלום עולם, this goes مرحبا both ways",
@@ -52,15 +52,15 @@ def blind(browser: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
-    """What `headatlas demo` makes; HEADATLAS_DEMO names one that is there already."""
-    if given := os.environ.get("HEADATLAS_DEMO"):
-        return ha.open(given)
+    """What `headatlas demo` makes; HEADATLAS_DEMO names an existing one."""
+    if existing := os.environ.get("HEADATLAS_DEMO"):
+        return ha.open(existing)
     path = tmp_path_factory.mktemp("demo") / "demo.atlas"
     return ha.pipeline.run("packaged", "sample", path, projection="tsne")
 
 
 def draw_pictures(folder: Path, number: int) -> Path:
-    """Discs and bars of several colors on paper of several grays, half of each kind in a folder of its own."""
+    """Discs and bars of several colors on several gray backgrounds, one folder per shape."""
     for n in range(number):
         image = Image.new("RGB", (96, 72), (200 - 9 * (n % 8), 205, 210))
         pen = ImageDraw.Draw(image)
@@ -91,7 +91,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
 
 @pytest.fixture(scope="session")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
-    """A small untrained encoder-decoder on texts that would break a careless page."""
+    """A small untrained encoder-decoder on texts that would break a page that does not escape them."""
     home = tmp_path_factory.mktemp("pairs")
     size = {"d_model": 24, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 3, "vocab_size": VOCABULARY}
     with torch.random.fork_rng():
@@ -107,7 +107,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
 
 
 def finish(atlas: ha.Atlas) -> None:
-    """The stages after collect, quickly."""
+    """Run the stages after collect, with fast settings."""
     ha.features.image(atlas, "pooled")
     ha.cluster.kmeans(atlas, k=4)
     ha.correlate.clusters(atlas)
@@ -116,7 +116,7 @@ def finish(atlas: ha.Atlas) -> None:
 
 @contextmanager
 def file_server(folder: Path) -> Iterator[str]:
-    """A plain server of files on this machine."""
+    """A plain local file server."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args: Any) -> None:
@@ -140,24 +140,29 @@ def looking(
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]}, color_scheme=theme, accept_downloads=True, **options
     )
-    context.add_init_script(SHIFTS)  # how much of the page has moved by itself
-    page, wrong = context.new_page(), []
+    context.add_init_script(SHIFTS)  # counts layout shifts
+    page, problems = context.new_page(), []
     page.set_default_timeout(20_000)
-    page.on("console", lambda said: noise(said) or wrong.append(said.text))
-    page.on("pageerror", lambda error: wrong.append(f"exception: {error}"))
-    page.on("requestfailed", lambda ask: "ABORTED" in (ask.failure or "") or wrong.append(f"{ask.url}: {ask.failure}"))
-    page.on("response", lambda answer: answer.status < 400 or wrong.append(f"{answer.status} {answer.url}"))
-    page.allowed = wrong  # a test that provokes an error takes it out again
+    page.on("console", lambda message: noise(message) or problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(f"exception: {error}"))
+    page.on(
+        "requestfailed",
+        lambda request: "ABORTED" in (request.failure or "") or problems.append(f"{request.url}: {request.failure}"),
+    )
+    page.on("response", lambda answer: answer.status < 400 or problems.append(f"{answer.status} {answer.url}"))
+    page.allowed = problems  # a test that causes an error on purpose removes it
     try:
         yield page
-        assert not wrong, wrong
+        assert not problems, problems
     finally:
         context.close()
 
 
-def noise(said: Any) -> bool:
-    """Remarks of the software renderer, and everything that is neither an error nor a warning."""
-    return said.type not in ("error", "warning") or "GPU stall" in said.text or "swiftshader" in said.text.lower()
+def noise(message: Any) -> bool:
+    """Whether to ignore a message: from the software renderer, or neither an error nor a warning."""
+    return (
+        message.type not in ("error", "warning") or "GPU stall" in message.text or "swiftshader" in message.text.lower()
+    )
 
 
 @pytest.fixture(scope="session")
@@ -170,7 +175,7 @@ def live(demo: ha.Atlas) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def exported(demo: ha.Atlas, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The demo as files, in a folder of its own on a plain file server."""
+    """The demo as files, in a subfolder of a plain file server."""
     folder = tmp_path_factory.mktemp("export") / "site"
     export(demo, folder, full=3)
     with file_server(folder.parent) as url:
@@ -179,6 +184,6 @@ def exported(demo: ha.Atlas, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture(params=["live light", "live dark", "exported dark"])
 def place(request: pytest.FixtureRequest) -> tuple[str, str, bool]:
-    """Where the page is, and how it looks."""
+    """The URL of the page, its theme, and whether it is live."""
     kind, theme = request.param.split()
     return request.getfixturevalue("live" if kind == "live" else "exported"), theme, kind == "live"

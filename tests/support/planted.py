@@ -7,7 +7,7 @@ from headatlas.atlas import engine
 from headatlas.atlas.store import Atlas
 
 STATS = ["previous", "self", "next", "first", "special:[SEP]", "entropy_relative", "largest", "distance_share"]
-TYPICAL = np.array(  # a row a pattern, a column a statistic
+TYPICAL = np.array(  # one row per pattern, one column per statistic
     [
         [0.80, 0.05, 0.03, 0.02, 0.02, 0.20, 0.80, 0.05],  # 0 previous token
         [0.02, 0.03, 0.02, 0.05, 0.80, 0.20, 0.80, 0.50],  # 1 separator
@@ -21,20 +21,20 @@ R = 8
 
 def drawn(preference, examples, seed=0):
     """Patterns (example, layer, head), drawn from each head's preference (layer, head, pattern)."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     layers, heads, kinds = preference.shape
-    steps = dice.random((examples, layers, heads, 1))
+    steps = rng.random((examples, layers, heads, 1))
     return (steps > np.cumsum(preference / preference.sum(-1, keepdims=True), -1)[None]).sum(-1).clip(0, kinds - 1)
 
 
 def planted(path, patterns, *, width=6, block=16, noise=0.3, seed=0, columns=None, missing=()):
     """An atlas with these patterns (example, layer, head) in features, statistics and pooled maps; `missing` heads."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     examples, layers, heads = patterns.shape
     centers = np.random.default_rng(1234).normal(size=(len(TYPICAL), width)) * 4
-    features = centers[patterns] + noise * dice.normal(size=(*patterns.shape, width))
-    stats = np.clip(TYPICAL[patterns] + 0.02 * dice.normal(size=(*patterns.shape, len(STATS))), 0, 1)
-    pooled = np.stack([_map(kind) for kind in range(len(TYPICAL))])[patterns] + 0.01 * dice.random(
+    features = centers[patterns] + noise * rng.normal(size=(*patterns.shape, width))
+    stats = np.clip(TYPICAL[patterns] + 0.02 * rng.normal(size=(*patterns.shape, len(STATS))), 0, 1)
+    pooled = np.stack([_map(kind) for kind in range(len(TYPICAL))])[patterns] + 0.01 * rng.random(
         (*patterns.shape, R, R)
     )
     pooled /= pooled.sum(-1, keepdims=True)

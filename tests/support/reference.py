@@ -1,4 +1,4 @@
-"""Slow float64 loops over one map, written from the definitions: what the fast reductions are held against.
+"""Slow float64 loops over one map, written from the definitions, to check the fast reductions.
 
 `TEXT` and `IMAGE` have a function for each statistic, by its name; those of special tokens are in `text` and `image`.
 """
@@ -37,7 +37,7 @@ class TextMap:
 
 @dataclass
 class ImageMap:
-    """A map of an image: special tokens in front, which have no place, then patches at (row, column)."""
+    """A map of an image: special tokens in front, which have no position, then patches at (row, column)."""
 
     attention: np.ndarray
     places: list[tuple[int, int] | None]
@@ -49,9 +49,9 @@ class ImageMap:
     def line(self, axis):
         """The mean over queries of the attention to other patches of the same row or column."""
         total = 0.0
-        for i, own in enumerate(self.places):
-            for j, other in enumerate(self.places):
-                if own is not None and other is not None and i != j and own[axis] == other[axis]:
+        for i, first in enumerate(self.places):
+            for j, second in enumerate(self.places):
+                if first is not None and second is not None and i != j and first[axis] == second[axis]:
                     total += self.attention[i, j]
         return total / len(self.places)
 
@@ -61,17 +61,17 @@ def text(attention, queries, keys, specials, separator, *, causal=False, allowed
     n, m = attention.shape
     if allowed is None:
         allowed = [i + 1 if causal else m for i in range(n)]
-    known = TextMap(attention, queries, keys, separator, causal, allowed)
-    values = {name: slow(known) for name, slow in TEXT.items()}
+    text_map = TextMap(attention, queries, keys, separator, causal, allowed)
+    values = {name: slow(text_map) for name, slow in TEXT.items()}
     for name, token in specials.items():
-        values[name] = known.mass(lambda i, j, token=token: keys.ids[j] == token)
+        values[name] = text_map.mass(lambda i, j, token=token: keys.ids[j] == token)
     return values
 
 
 def image(attention, special, rows, columns):
     """Statistics of an image's map; `special` names the tokens in front of the patches."""
-    known = ImageMap(attention, [None] * len(special) + [(r, c) for r in range(rows) for c in range(columns)])
-    values = {name: slow(known) for name, slow in IMAGE.items()}
+    image_map = ImageMap(attention, [None] * len(special) + [(r, c) for r in range(rows) for c in range(columns)])
+    values = {name: slow(image_map) for name, slow in IMAGE.items()}
     for kind in dict.fromkeys("[REG]" if name.startswith("[REG") else name for name in special):
         keys = [j for j, name in enumerate(special) if name == kind or (kind == "[REG]" and name.startswith("[REG"))]
         values[f"special:{kind}"] = _mean(sum(row[j] for j in keys) for row in attention)
@@ -107,26 +107,26 @@ def _mean(values):
 # any map
 
 
-def _entropies(known):
-    return [-sum(p * math.log(p) for p in row if p > 0) for row in known.attention]
+def _entropies(map_):
+    return [-sum(p * math.log(p) for p in row if p > 0) for row in map_.attention]
 
 
-def _entropy(known):
-    return _mean(_entropies(known))
+def _entropy(map_):
+    return _mean(_entropies(map_))
 
 
-def _entropy_relative(known):
-    return _mean(h / math.log(k) for h, k in zip(_entropies(known), known.allowed, strict=True) if k > 1)
+def _entropy_relative(map_):
+    return _mean(h / math.log(k) for h, k in zip(_entropies(map_), map_.allowed, strict=True) if k > 1)
 
 
-def _largest(known):
-    return _mean(max(row) for row in known.attention)
+def _largest(map_):
+    return _mean(max(row) for row in map_.attention)
 
 
 def _offset(by):
-    def slow(known):
-        n, m = known.attention.shape
-        return _mean(known.attention[i, i + by] for i in range(n) if 0 <= i + by < m)
+    def slow(map_):
+        n, m = map_.attention.shape
+        return _mean(map_.attention[i, i + by] for i in range(n) if 0 <= i + by < m)
 
     return slow
 
@@ -136,38 +136,38 @@ def _offset(by):
 
 def _square(slow):
     """NaN where queries and keys are different tokens."""
-    return lambda known: math.nan if known.cross else slow(known)
+    return lambda map_: math.nan if map_.cross else slow(map_)
 
 
-def _first(known):
-    return _mean(known.attention[:, 0])
+def _first(map_):
+    return _mean(map_.attention[:, 0])
 
 
-def _punctuation(known):
-    return known.mass(lambda i, j: known.keys.text[j].strip().removeprefix("##") in (".", ","))
+def _punctuation(map_):
+    return map_.mass(lambda i, j: map_.keys.text[j].strip().removeprefix("##") in (".", ","))
 
 
 def _to_separators(wanted):
-    def slow(known):
-        separators = [j for j, token in enumerate(known.keys.ids) if token == known.separator]
-        queries = [i for i, token in enumerate(known.queries.ids) if (token == known.separator) == wanted]
-        return _mean(sum(known.attention[i, j] for j in separators) for i in queries if separators)
+    def slow(map_):
+        separators = [j for j, token in enumerate(map_.keys.ids) if token == map_.separator]
+        queries = [i for i, token in enumerate(map_.queries.ids) if (token == map_.separator) == wanted]
+        return _mean(sum(map_.attention[i, j] for j in separators) for i in queries if separators)
 
     return slow
 
 
-def _same_token(known):
-    return known.mass(lambda i, j: known.keys.ids[j] == known.queries.ids[i] and (known.cross or j != i))
+def _same_token(map_):
+    return map_.mass(lambda i, j: map_.keys.ids[j] == map_.queries.ids[i] and (map_.cross or j != i))
 
 
-def _induction(known):
-    ids = known.queries.ids
-    return known.mass(lambda i, j: j > 0 and ids[j - 1] == ids[i] and (j <= i if known.causal else j != i))
+def _induction(map_):
+    ids = map_.queries.ids
+    return map_.mass(lambda i, j: j > 0 and ids[j - 1] == ids[i] and (j <= i if map_.causal else j != i))
 
 
-def _same_sentence(known):
-    numbers = _sentences(known.keys)
-    return known.mass(lambda i, j: numbers[i] is not None and numbers[i] == numbers[j])
+def _same_sentence(map_):
+    numbers = _sentences(map_.keys)
+    return map_.mass(lambda i, j: numbers[i] is not None and numbers[i] == numbers[j])
 
 
 def _sentences(tokens):
@@ -189,24 +189,24 @@ def _sentences(tokens):
 def _distance(measure):
     """The mean of `measure` of the distance between relative positions."""
 
-    def slow(known):
-        n, m = known.attention.shape
+    def slow(map_):
+        n, m = map_.attention.shape
         rows = ([(j + 0.5) / m - (i + 0.5) / n for j in range(m)] for i in range(n))
         return _mean(
             sum(p * measure(step) for p, step in zip(weights, row, strict=True))
-            for weights, row in zip(known.attention, rows, strict=True)
+            for weights, row in zip(map_.attention, rows, strict=True)
         )
 
     return slow
 
 
 def _in_tokens(slow):
-    return _square(lambda known: slow(known) * len(known.queries))
+    return _square(lambda map_: slow(map_) * len(map_.queries))
 
 
-def _position_deviation(known):
+def _position_deviation(map_):
     deviations = []
-    for row in known.attention:
+    for row in map_.attention:
         center = sum(p * j for j, p in enumerate(row))
         deviations.append(math.sqrt(sum(p * (j - center) ** 2 for j, p in enumerate(row))))
     return _mean(deviations)
@@ -215,13 +215,13 @@ def _position_deviation(known):
 # images
 
 
-def _grid_distance(known):
-    patches = [j for j, place in enumerate(known.places) if place is not None]
+def _grid_distance(map_):
+    patches = [j for j, place in enumerate(map_.places) if place is not None]
     distances = []
     for i in patches:
-        mass = sum(known.attention[i, j] for j in patches)
-        away = sum(known.attention[i, j] * math.dist(known.places[i], known.places[j]) for j in patches)
-        distances.append(away / mass)
+        mass = sum(map_.attention[i, j] for j in patches)
+        total = sum(map_.attention[i, j] * math.dist(map_.places[i], map_.places[j]) for j in patches)
+        distances.append(total / mass)
     return _mean(distances)
 
 
@@ -245,7 +245,7 @@ TEXT = {
 IMAGE = {
     **_SHARED,
     "self": _offset(0),
-    "same_row": lambda known: known.line(0),
-    "same_column": lambda known: known.line(1),
+    "same_row": lambda map_: map_.line(0),
+    "same_column": lambda map_: map_.line(1),
     "grid_distance": _grid_distance,
 }

@@ -27,10 +27,10 @@ NASTY = "</script><img src=x onerror=alert(1)>\u202e \U0001f600"
 
 @cache
 def folder():
-    """A place for atlases that lasts as long as the tests."""
-    made = Path(tempfile.mkdtemp(prefix="headatlas-web-"))
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return made
+    """A folder for atlases that lasts as long as the tests."""
+    path = Path(tempfile.mkdtemp(prefix="headatlas-web-"))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
 
 
 @cache
@@ -70,7 +70,7 @@ def real():
 
 
 def client(atlas, **options):
-    """A client of a server for an atlas; errors of the server are answers, not exceptions."""
+    """A client of a server for an atlas; errors of the server are responses, not exceptions."""
     options = {"static": None} | options
     return TestClient(create(atlas, **options), base_url="http://127.0.0.1", raise_server_exceptions=False)
 
@@ -93,7 +93,7 @@ def attention(answer):
 
 
 def error(answer, status):
-    """The error in an answer of the one shape."""
+    """The error in a response; all errors have the same shape."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/json"
     assert set(answer.json()) == {"error"} and answer.json()["error"]["status"] == status

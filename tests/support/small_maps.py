@@ -1,4 +1,4 @@
-"""Small maps with made-up tokens: what the kernel gives for them, under the names of the statistics."""
+"""Small maps with made-up tokens: what the kernel computes for them, by the names of the statistics."""
 
 from types import SimpleNamespace
 
@@ -10,7 +10,7 @@ from headatlas.stages.collect import kernel
 from headatlas.stages.collect.layout import image_layout, text_layout
 from headatlas.stages.collect.stat_axis import statistics_of
 
-VOCABULARY = ("[CLS]", "[SEP]", ".", ",", "?", "”", "##a", "b")  # a token's id is its place
+VOCABULARY = ("[CLS]", "[SEP]", ".", ",", "?", "”", "##a", "b")  # a token's id is its position
 SPECIALS = {"special:[CLS]": 0, "special:[SEP]": 1}  # as the statistics call them
 SEPARATOR = 1
 

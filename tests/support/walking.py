@@ -13,30 +13,32 @@ SERIOUS = ("serious", "critical")
 
 
 def sentence(page, *parts):
-    """The sentence of a tab, when it is there and says this."""
-    said = " && ".join(["text", *(f"text.includes({json.dumps(part)})" for part in parts)])
-    return until(page, f"(text => {said} ? text : null)(document.querySelector('h1').textContent.trim())", 20)
+    """Wait for the sentence of a tab that includes these parts, and return it."""
+    condition = " && ".join(["text", *(f"text.includes({json.dumps(part)})" for part in parts)])
+    return until(page, f"(text => {condition} ? text : null)(document.querySelector('h1').textContent.trim())", 20)
 
 
 def accessible(page):
-    """axe finds nothing serious. It is run in a frame's own world, which the page's policy does not reach."""
-    found = Axe().run(page).response["violations"]
-    wrong = [
-        (one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found if one["impact"] in SERIOUS
+    """axe finds nothing serious. It runs in an isolated world, to which the policy of the page does not apply."""
+    violations = Axe().run(page).response["violations"]
+    problems = [
+        (violation["id"], [node["html"][:200] for node in violation["nodes"][:3]])
+        for violation in violations
+        if violation["impact"] in SERIOUS
     ]
-    assert not wrong, wrong
+    assert not problems, problems
 
 
 def settled(page):
-    """Everything has come."""
+    """Wait until everything is loaded."""
     page.wait_for_load_state("networkidle")
     until(page, "document.querySelectorAll('.skeleton').length === 0")
 
 
-def saved(page, act):
-    """The content of a file that is saved by what is done."""
+def saved(page, action):
+    """The name and content of the file that an action downloads."""
     with page.expect_download() as waiting:
-        act()
+        action()
     path = Path(waiting.value.path())
     return waiting.value.suggested_filename, path.read_bytes()
 

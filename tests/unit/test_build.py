@@ -1,4 +1,4 @@
-"""The build: the page is made from its source and from generated files, nothing twice, and packages are whole."""
+"""The build: the page is made from its source and from generated files, only when needed, and packages are complete."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 
 from conftest import ROOT
 
-# what a build environment has, beside Python itself
+# what a build environment has besides Python itself
 PRESENT = {"fastapi", "pydantic", "starlette", "headatlas"}
 FOREIGN = (
     "numpy",
@@ -42,8 +42,8 @@ PACKAGE = {
     "private": True,
     "scripts": {"build": "npm run page", "page": "node src/build.cjs"},
 }
-OWN = {"name": "page", "version": "1.0.0"}
-LOCK = OWN | {"lockfileVersion": 3, "requires": True, "packages": {"": OWN}}
+ROOT_PACKAGE = {"name": "page", "version": "1.0.0"}
+LOCK = ROOT_PACKAGE | {"lockfileVersion": 3, "requires": True, "packages": {"": ROOT_PACKAGE}}
 
 
 def python(*arguments, cwd, **variables):
@@ -84,14 +84,14 @@ def built(root):
     return len(log.read_text().splitlines()) if log.exists() else 0
 
 
-def test_generated_files_need_fastapi_and_nothing_else_of_ours(tmp_path):
+def test_generating_files_needs_only_fastapi(tmp_path):
     blocked = f"import sys\nfor name in {FOREIGN!r}: sys.modules[name] = None\n"
     write = "from pathlib import Path\nfrom headatlas.web.api import typescript\ntypescript.generate(Path())\n"
     code = blocked + write
     code += "print(sorted({n.split('.')[1] for n in sys.modules if n.startswith('headatlas.') and 'web' not in n}))"
-    done = python("-c", code, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "['statistics', 'wording']"
+    process = python("-c", code, cwd=tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.strip() == "['statistics', 'wording']"
     schema = json.loads((tmp_path / "openapi.json").read_text())
     assert "/api/atlas.json" in schema["paths"] and "AtlasCard" in schema["components"]["schemas"]
     assert "HTTPValidationError" not in schema["components"]["schemas"]
@@ -102,7 +102,7 @@ def test_generated_files_need_fastapi_and_nothing_else_of_ours(tmp_path):
     assert "export const MISSING = 65534;" in (tmp_path / "src" / "generated" / "encoding.ts").read_text()
     before = [file.stat().st_mtime_ns for file in written]
     assert python("-c", write, cwd=tmp_path).returncode == 0
-    assert [file.stat().st_mtime_ns for file in written] == before  # the same is not written again
+    assert [file.stat().st_mtime_ns for file in written] == before  # unchanged files are not rewritten
 
 
 def test_the_server_gives_the_schema_that_the_page_was_made_from():
@@ -112,24 +112,24 @@ def test_the_server_gives_the_schema_that_the_page_was_made_from():
     assert served.client(served.bare()).get("/api/openapi.json").json() == schema()
 
 
-def test_a_wheel_holds_the_page_and_nothing_is_built_in_vain(tree):
+def test_a_wheel_holds_the_page_and_rebuilds_it_only_when_needed(tree):
     def wheel():
-        done = python("-m", "hatchling", "build", "-t", "wheel", cwd=tree)
-        assert done.returncode == 0, done.stderr
+        process = python("-m", "hatchling", "build", "-t", "wheel", cwd=tree)
+        assert process.returncode == 0, process.stderr
         with zipfile.ZipFile(next((tree / "dist").glob("*.whl"))) as file:
-            return {name: file.read(name) for name in file.namelist()}, done.stderr
+            return {name: file.read(name) for name in file.namelist()}, process.stderr
 
-    found, said = wheel()
+    files, output = wheel()
     paths = len(json.loads((tree / "frontend" / "openapi.json").read_text())["paths"])
-    assert found["headatlas/web/static/index.html"].decode() == f"<!doctype html>{paths}"
-    assert found["headatlas/web/static/assets/main-1.js"] == b"export {};"
-    assert "headatlas/web/server/app.py" in found and not any("frontend" in name or ".page" in name for name in found)
-    assert "npm ci" in said and built(tree) == 1
+    assert files["headatlas/web/static/index.html"].decode() == f"<!doctype html>{paths}"
+    assert files["headatlas/web/static/assets/main-1.js"] == b"export {};"
+    assert "headatlas/web/server/app.py" in files and not any("frontend" in name or ".page" in name for name in files)
+    assert "npm ci" in output and built(tree) == 1
     assert "up to date" in wheel()[1] and built(tree) == 1
     (tree / "frontend" / "src" / "main.ts").write_text("export const x = 1;")  # the page changes
-    found, said = wheel()
-    assert built(tree) == 2 and "npm ci" not in said
-    assert found["headatlas/web/static/assets/main-1.js"] == b"export const x = 1;"
+    files, output = wheel()
+    assert built(tree) == 2 and "npm ci" not in output
+    assert files["headatlas/web/static/assets/main-1.js"] == b"export const x = 1;"
     payloads = tree / "src" / "headatlas" / "web" / "api" / "payloads" / "atlas.py"  # what the server sends changes
     payloads.write_text(payloads.read_text().replace("    tokens: int\n", "    tokens: int\n    more: int = 0\n", 1))
     wheel()
@@ -142,8 +142,8 @@ def test_a_wheel_holds_the_page_and_nothing_is_built_in_vain(tree):
 
 
 def test_a_source_package_builds_the_same_page_elsewhere(tree, tmp_path):
-    done = python("-m", "hatchling", "build", "-t", "sdist", cwd=tree)
-    assert done.returncode == 0 and built(tree) == 0, done.stderr  # the page is built with the wheel
+    process = python("-m", "hatchling", "build", "-t", "sdist", cwd=tree)
+    assert process.returncode == 0 and built(tree) == 0, process.stderr  # the page is built with the wheel
     with tarfile.open(next((tree / "dist").glob("*.tar.gz"))) as file:
         names = file.getnames()
         file.extractall(tmp_path / "un", filter="data")
@@ -154,40 +154,40 @@ def test_a_source_package_builds_the_same_page_elsewhere(tree, tmp_path):
         "hatch_build.py",
         "src/headatlas/web/server/app.py",
     } <= inside
-    made = ("node_modules", "static/", "openapi.json", "src/generated")
-    assert not any(part in name for name in inside for part in made)
+    excluded = ("node_modules", "static/", "openapi.json", "src/generated")
+    assert not any(part in name for name in inside for part in excluded)
     unpacked = next((tmp_path / "un").iterdir())
-    done = python("-m", "hatchling", "build", "-t", "wheel", cwd=unpacked)
-    assert done.returncode == 0, done.stderr
+    process = python("-m", "hatchling", "build", "-t", "wheel", cwd=unpacked)
+    assert process.returncode == 0, process.stderr
     with zipfile.ZipFile(next((unpacked / "dist").glob("*.whl"))) as file:
         assert "headatlas/web/static/index.html" in file.namelist()
 
 
 def test_an_editable_install_builds_the_page_too(tree):
     code = "from hatchling.build import build_editable; print(build_editable('dist'))"
-    done = python("-c", code, cwd=tree)
-    assert done.returncode == 0, done.stderr
+    process = python("-c", code, cwd=tree)
+    assert process.returncode == 0, process.stderr
     assert (tree / "src" / "headatlas" / "web" / "static" / "index.html").exists() and built(tree) == 1
 
 
 def test_the_page_can_be_left_out(tree):
-    done = python("-m", "hatchling", "build", "-t", "wheel", cwd=tree, HEADATLAS_SKIP_FRONTEND="1")
-    assert done.returncode == 0 and "no page is built" in done.stderr and built(tree) == 0
+    process = python("-m", "hatchling", "build", "-t", "wheel", cwd=tree, HEADATLAS_SKIP_FRONTEND="1")
+    assert process.returncode == 0 and "no page is built" in process.stderr and built(tree) == 0
 
 
-def test_a_failed_build_tells_what_to_do(tree):
+def test_a_failed_build_says_what_to_do(tree):
     (tree / "frontend" / "package.json").write_text(
         json.dumps(PACKAGE | {"scripts": {"build": "node -e 'process.exit(3)'"}})
     )
-    done = python("-m", "hatchling", "build", "-t", "wheel", cwd=tree)
-    assert done.returncode != 0 and "`npm run build` failed" in done.stderr
-    assert "HEADATLAS_SKIP_FRONTEND=1" in done.stderr and "NPM_CONFIG_REGISTRY" in done.stderr
+    process = python("-m", "hatchling", "build", "-t", "wheel", cwd=tree)
+    assert process.returncode != 0 and "`npm run build` failed" in process.stderr
+    assert "HEADATLAS_SKIP_FRONTEND=1" in process.stderr and "NPM_CONFIG_REGISTRY" in process.stderr
 
 
 def test_declarations_are_written_for_the_page_and_rebuild_it(tree):
     def build():
-        done = python("-m", "hatchling", "build", cwd=tree)
-        assert done.returncode == 0, done.stderr
+        process = python("-m", "hatchling", "build", cwd=tree)
+        assert process.returncode == 0, process.stderr
         return (tree / "frontend" / "src" / "generated" / "statistics.ts").read_text()
 
     assert '"label": "attention to the previous token"' in build() and built(tree) == 1

@@ -1,4 +1,4 @@
-"""The command line, and what it says to the mistakes of a person: one clear line, exit 1, nothing lost."""
+"""The command line, and its answers to user errors: one clear line, exit status 1, nothing lost."""
 
 import io
 import json
@@ -108,7 +108,7 @@ def mistakes(folder):
 
 @pytest.mark.parametrize("number", range(16))
 def test_a_mistake_gives_one_clear_line_and_exit_1(number, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # the variable was read long ago
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # the environment variable was already read
     monkeypatch.chdir(tmp_path)
     arguments, message = mistakes(tmp_path)[number]
     assert run(*arguments) == 1
@@ -125,7 +125,7 @@ def test_wrong_usage_ends_with_2(capfd):
     assert run("table", "x", "y", "--no-such-option") == 2
 
 
-def test_images_that_are_none_are_skipped_counted_and_named(tmp_path, capfd):
+def test_files_that_are_not_images_are_skipped_counted_and_named(tmp_path, capfd):
     from transformers import ViTConfig, ViTModel
 
     ViTModel(ViTConfig(hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=32, image_size=32,

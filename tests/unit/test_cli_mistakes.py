@@ -1,4 +1,4 @@
-"""Mistakes in the stages after collect: exit 1, one line that says what to do, and nothing that was there is lost."""
+"""Mistakes in the stages after collect: exit 1, one line that says what to do, and no existing data is lost."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ def small(path, examples=20, **options):
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A folder to make mistakes in: atlases at several stages, and files that are not what they seem."""
+    """A folder for mistakes: atlases at several stages, and invalid files."""
     folder = tmp_path_factory.mktemp("mistakes")
     with contextlib.chdir(folder):
         bare = small("bare.atlas")
@@ -59,7 +59,7 @@ def home(tmp_path_factory):
 
 
 MISTAKES = [
-    # a stage whose source is not there names the command to run
+    # a stage whose input is missing names the command to run
     ("cluster bare.atlas", "Run `headatlas features bare.atlas` first"),
     ("cluster bare.atlas --sweep", "Run `headatlas features bare.atlas` first"),
     ("project bare.atlas", "Run `headatlas features bare.atlas` first"),
@@ -146,7 +146,7 @@ MISTAKES = [
 
 
 def refused(*arguments):
-    """The line that a command leaves on stderr when it refuses."""
+    """The line that a refused command prints to stderr."""
     code, out, err = call(*arguments)
     assert code == 1 and out == "" and "Traceback" not in err
     (line,) = notes(err)
@@ -164,24 +164,24 @@ def test_a_mistake_gives_one_line_and_loses_nothing(line, message, home, monkeyp
 
 def test_no_permission_for_a_figure(home, tmp_path, monkeypatch):
     monkeypatch.chdir(home)
-    monkeypatch.setattr(os, "access", lambda place, mode: False)  # as root everything is permitted
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everywhere
     assert f"no permission to write in {tmp_path}" in refused("plot", "full.atlas", "heads", "-o", tmp_path / "x.png")
 
 
-def test_all_noise_is_refused_with_an_eps_that_would_do(folder):
+def test_all_noise_is_refused_with_an_eps_that_works(folder):
     small("x.atlas")
     done("cluster", "x.atlas", "--method", "dbscan")
     done("correlate", "x.atlas", *FAST)
     before = bits("x.atlas")
     line = refused("cluster", "x.atlas", "--method", "dbscan", "--eps", "1e-9")
-    assert bits("x.atlas") == before  # the dbscan that was there, and what was made from it
+    assert bits("x.atlas") == before  # the existing dbscan result, and what was derived from it
     half, most = (float(number) for number in re.findall(r"with (?:eps )?([\d.]+)", line))
     for eps, noise in ((half, 0.5), (most, 0.1)):
         done("cluster", "x.atlas", "--method", "dbscan", "--eps", eps)
         assert ha.open("x.atlas").facts("cluster", "dbscan")["noise"] <= noise + 0.01
 
 
-def test_a_single_cluster_is_allowed_and_said(folder):
+def test_a_single_cluster_is_allowed_and_reported(folder):
     small("x.atlas")
     code, out, err = call("cluster", "x.atlas", "--method", "dbscan", "--eps", "1e9")
     assert code == 0 and "1 cluster" in out
@@ -193,7 +193,7 @@ def test_a_single_cluster_is_allowed_and_said(folder):
     assert "Run `headatlas cluster x.atlas` with" in refused("plot", "x.atlas", "quality", "-o", "quality.svg")
 
 
-def test_heads_that_do_not_exist_stay_so_to_the_end(folder):
+def test_missing_heads_stay_missing_in_every_stage(folder):
     small("x.atlas", missing=[(1, 3), (2, 0)])
     done("features", "x.atlas", "--encoder", "stats")
     done("cluster", "x.atlas", "--method", "dbscan", "--of", "planted")
@@ -203,15 +203,15 @@ def test_heads_that_do_not_exist_stay_so_to_the_end(folder):
     for kind in ("heads", "clusters", "layers", "projection", "quality"):
         done("plot", "x.atlas", kind, "-o", f"{kind}.svg", *(["--of", "dbscan"] * (kind == "quality")))
     atlas = ha.open("x.atlas")
-    gone = np.zeros((20, 3, 4), bool)
-    gone[:, [1, 2], [3, 0]] = True
+    missing = np.zeros((20, 3, 4), bool)
+    missing[:, [1, 2], [3, 0]] = True
     for name in ("kmeans", "dbscan"):
-        assert ((atlas.read("labels", of=name) == schema.MISSING) == gone).all()
-    assert (np.isnan(atlas.read("features", of="stats")).all(-1) == gone).all()
-    assert (np.isnan(atlas.read("position")).all(-1) == gone).all()
+        assert ((atlas.read("labels", of=name) == schema.MISSING) == missing).all()
+    assert (np.isnan(atlas.read("features", of="stats")).all(-1) == missing).all()
+    assert (np.isnan(atlas.read("position")).all(-1) == missing).all()
 
 
-def test_few_maps_of_two_examples_go_all_the_way(folder):
+def test_few_maps_of_two_examples_pass_through_every_stage(folder):
     planted("x.atlas", drawn(PREFERENCE[:2, :2], 2))
     done("cluster", "x.atlas")
     done("correlate", "x.atlas", *FAST)
@@ -221,7 +221,7 @@ def test_few_maps_of_two_examples_go_all_the_way(folder):
 
 
 @pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:9"])
-def test_a_scheduler_that_is_not_there(address, folder, monkeypatch):
+def test_a_scheduler_that_does_not_answer(address, folder, monkeypatch):
     small("x.atlas")
     real = distributed.Client
     monkeypatch.setattr(distributed, "Client", lambda at, timeout, **rest: real(at, timeout="0.5s", **rest))
@@ -231,7 +231,7 @@ def test_a_scheduler_that_is_not_there(address, folder, monkeypatch):
         done(command[0], "x.atlas", *command[1:])
 
 
-def test_cuml_where_it_is_not_installed(home, monkeypatch):
+def test_cuml_when_it_is_not_installed(home, monkeypatch):
     monkeypatch.setitem(sys.modules, "cuml", None)
     monkeypatch.chdir(home)
     before = bits("full.atlas")

@@ -18,7 +18,7 @@ METHODS = [(stage, name) for stage, methods in STAGES.items() for name in method
 
 
 def entries(path, stage):
-    """Name, recipe and key of each result, which tell that nothing was computed again."""
+    """Name, recipe and key of each result, which show that nothing was recomputed."""
     return {name: {**entry, "facts": None} for name, entry in ha.open(path).results(stage).items()}
 
 
@@ -32,7 +32,7 @@ def path(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("stage", "method"), METHODS)
-def test_the_command_and_the_function_write_one_recipe(path, stage, method):
+def test_the_command_and_the_function_write_the_same_recipe(path, stage, method):
     STAGES[stage][method](ha.open(path), of="planted", name=f"python-{method}")
     done(stage, path, "--method", method, "--of", "planted", "--name", f"command-{method}")
     recipes = {name: entry["recipe"] for name, entry in ha.open(path).results(stage).items()}
@@ -79,8 +79,8 @@ COMMANDS = {
     "tsne compare": (tsne.compare, {"name"}),
     "tsne robustness": (tsne.robustness, {"name"}),
 }
-# a flag that is not given leaves these to the function, or a switch stands for a word
-LEFT = {("encoder train", "steps"), ("run", "methods"), ("tsne heads", "unit")}
+# flags whose default is set by the function, or switches that stand for a word
+DEFAULT_IN_FUNCTION = {("encoder train", "steps"), ("run", "methods"), ("tsne heads", "unit")}
 
 
 def command(name):
@@ -105,7 +105,7 @@ def test_flags_have_the_names_and_defaults_of_the_function(name):
     }
     assert set(flags) == set(options) - only_python
     for option, default in flags.items():
-        if (name, option) in LEFT:
+        if (name, option) in DEFAULT_IN_FUNCTION:
             assert not default
         else:
             assert default == options[option], f"--{option} of {name}"

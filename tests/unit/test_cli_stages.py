@@ -1,4 +1,4 @@
-"""The command line from maps to figures: the whole chain, every result side by side, and a stop in the middle."""
+"""The command line from maps to figures: the whole pipeline, results side by side, and interrupted runs."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ def chain(tmp_path_factory):
 
 @pytest.fixture
 def atlas(chain, folder):
-    """A copy of it, x.atlas in the folder where we are."""
+    """A copy of that atlas: x.atlas in the current folder."""
     shutil.copytree(chain[0], folder / "x.atlas")
     return Path("x.atlas")
 
@@ -52,7 +52,7 @@ def test_run_prints_the_summary_and_nothing_else_on_stdout(chain):
     assert ha.open(path).done == ["collect", "features", "cluster", "project", "correlate"]
 
 
-def test_running_again_changes_no_byte_and_says_the_same(chain):
+def test_running_again_changes_no_byte_and_prints_the_same(chain):
     path, _, out, _ = chain
     before = bits(path)
     assert done(*CHAIN, "-o", path) == out
@@ -62,9 +62,9 @@ def test_running_again_changes_no_byte_and_says_the_same(chain):
 def test_several_methods_stay_side_by_side_and_the_first_is_the_latest(atlas):
     out = done(*CHAIN, "-o", atlas, "--method", "kmeans", "--method", "dbscan")
     assert re.findall(r"^(\w+): \d+ cluster", out, re.M) == ["kmeans", "dbscan"]
-    there = ha.open(atlas)
+    opened = ha.open(atlas)
     for stage in ("cluster", "correlate"):
-        assert set(there.results(stage)) == {"kmeans", "dbscan"} and there.latest(stage) == "kmeans"
+        assert set(opened.results(stage)) == {"kmeans", "dbscan"} and opened.latest(stage) == "kmeans"
     before = bits(atlas)
     assert done(*CHAIN, "-o", atlas, "--method", "kmeans", "--method", "dbscan") == out
     assert bits(atlas) == before
@@ -84,7 +84,7 @@ def test_tables_of_a_result_as_text_and_csv(chain):
         assert len(done("table", path, name, "--of", "kmeans", "--csv").splitlines()) > 1
 
 
-def test_info_tells_of_every_stage(chain):
+def test_info_lists_every_stage(chain):
     path = chain[0]
     text = done("info", path)
     assert text.count("✓ complete") == 5 and "PCA, trustworthiness" in text
@@ -96,26 +96,26 @@ def test_info_tells_of_every_stage(chain):
     assert "associations" in facts["tables"]
 
 
-def test_features_of_several_encoders_and_one_of_our_own(atlas):
+def test_features_of_several_encoders_and_a_custom_one(atlas):
     for encoder in ("pooled", "stats"):
         assert re.search(rf"{encoder} +\d+ numbers per map", done("features", atlas, "--encoder", encoder))
     assert "Next: headatlas features x.atlas --encoder mine.safetensors" in done(
         "encoder", "train", atlas, "-o", "mine.safetensors", "--steps", 3
     )
     done("features", atlas, "--encoder", "mine.safetensors")
-    there = ha.open(atlas)
-    assert list(there.results("features")) == ["attention-ssl", "pooled", "stats", "mine"]
-    vectors = {name: there.read("features", of=name) for name in there.results("features")}
-    assert all(np.isfinite(one).all() and one.astype(np.float32).std() > 0 for one in vectors.values())
-    assert there.results("cluster")  # made from attention-ssl, which is untouched
+    opened = ha.open(atlas)
+    assert list(opened.results("features")) == ["attention-ssl", "pooled", "stats", "mine"]
+    vectors = {name: opened.read("features", of=name) for name in opened.results("features")}
+    assert all(np.isfinite(values).all() and values.astype(np.float32).std() > 0 for values in vectors.values())
+    assert opened.results("cluster")  # made from attention-ssl, which is unchanged
 
 
 def test_clusterings_of_maps_and_heads_and_a_sweep(atlas):
     assert "Next: headatlas correlate x.atlas" in done("cluster", atlas, "--method", "hdbscan", "--name", "h")
     done("cluster", atlas, "--level", "heads", "--k", 6)
-    there = ha.open(atlas)
-    assert list(there.results("cluster")) == ["kmeans", "h", "kmeans-heads"]
-    labels = there.read("labels", of="kmeans-heads")
+    opened = ha.open(atlas)
+    assert list(opened.results("cluster")) == ["kmeans", "h", "kmeans-heads"]
+    labels = opened.read("labels", of="kmeans-heads")
     assert (labels == labels[:1]).all() and len(np.unique(labels)) == 6
     assert done("correlate", atlas, "--permutations", 9).startswith("kmeans-heads: 6 clusters")
     assert done("correlate", atlas, "--permutations", 9, "--of", "h").startswith("h: ")
@@ -147,22 +147,22 @@ def test_every_figure_in_light_and_dark(atlas):
 
 # Ctrl-C
 
-TOLD = """
+ANNOUNCED = """
 import sys
 from headatlas import progress
 bar = progress.bar
-def told(title, *rest):
+def announced(title, *rest):
     print(title, flush=True)
     return bar(title, *rest)
-progress.bar = told
+progress.bar = announced
 from headatlas.cli import main
 main()
 """
 
 
 def interrupted(title, seconds, *arguments):
-    """Exit status and stderr of a command that is sent SIGINT some seconds after this bar has begun."""
-    command = [sys.executable, "-c", TOLD, *map(str, arguments)]
+    """Exit status and stderr of a command that is sent SIGINT some seconds after this progress bar starts."""
+    command = [sys.executable, "-c", ANNOUNCED, *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, preexec_fn=listening, **pipes) as process:
         for line in process.stdout:
@@ -206,7 +206,7 @@ def commands(group, path=()):
             yield (*path, name)
 
 
-def test_help_lists_the_commands_in_the_order_people_meet_them():
+def test_help_lists_the_commands_in_the_order_of_use():
     listed = re.findall(r"^│ (\w+) {2,}", done("--help"), re.M)
     assert listed == ORDER
 

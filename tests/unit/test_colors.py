@@ -1,4 +1,4 @@
-"""Colors of categories can be told apart, by people without cones of one kind as well, and are seen on both papers."""
+"""Colors of categories can be distinguished, also by color-blind people, and are visible on both backgrounds."""
 
 import itertools
 
@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 
 from headatlas.plot import CATEGORIES, style
 
-# what remains of linear red, green and blue without one kind of cones (Machado, Oliveira and Fernandes 2009)
+# how linear red, green and blue are seen without one kind of cones (Machado, Oliveira and Fernandes 2009)
 SIGHTS = {
     "normal": np.eye(3),
     "no red cones": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
@@ -16,18 +16,18 @@ SIGHTS = {
     "no blue cones": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
 }
 XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.072175], [0.0193339, 0.119192, 0.9503041]])
-APART = 15  # CIELAB distance (1976); about 2.3 is a just noticeable difference
-FROM_GRAY = 12
+LEAST_DISTANCE = 15  # CIELAB distance (1976); about 2.3 is a just noticeable difference
+LEAST_FROM_GRAY = 12
 
 
 def linear(colors):
-    parts = np.array([to_rgb(one) for one in colors])
+    parts = np.array([to_rgb(color) for color in colors])
     return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
 
 
 def lab(colors, sight):
-    seen = np.clip(linear(colors) @ np.array(SIGHTS[sight]).T, 0, 1) @ XYZ.T / XYZ.sum(1)
-    x, y, z = np.where(seen > (6 / 29) ** 3, np.cbrt(seen), seen / (3 * (6 / 29) ** 2) + 4 / 29).T
+    xyz = np.clip(linear(colors) @ np.array(SIGHTS[sight]).T, 0, 1) @ XYZ.T / XYZ.sum(1)
+    x, y, z = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29).T
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], 1)
 
 
@@ -36,7 +36,7 @@ def contrast(a, b):
     return (high + 0.05) / (low + 0.05)
 
 
-def test_the_measure_knows_what_is_told_apart():
+def test_color_distances_and_contrasts_are_right():
     assert lab(["#ffffff", "#000000"], "normal") == pytest.approx(np.array([[100, 0, 0], [0, 0, 0]]), abs=0.1)
     red_and_green = {sight: np.linalg.norm(np.diff(lab(["#b06000", "#688000"], sight), axis=0)) for sight in SIGHTS}
     assert red_and_green["no green cones"] < 15 < 30 < red_and_green["normal"]
@@ -44,30 +44,30 @@ def test_the_measure_knows_what_is_told_apart():
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
-def test_categories_are_told_apart(sight):
-    seen = lab(CATEGORIES, sight)
-    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) >= APART
+def test_categories_can_be_distinguished(sight):
+    points = lab(CATEGORIES, sight)
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(points, 2)) >= LEAST_DISTANCE
     for dark in (False, True):
         gray = lab([style.theme(dark).noise], sight)
-        assert np.linalg.norm(seen - gray, axis=1).min() >= FROM_GRAY
+        assert np.linalg.norm(points - gray, axis=1).min() >= LEAST_FROM_GRAY
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_everything_is_seen_on_its_paper(dark):
-    look = style.theme(dark)
-    assert min(contrast(one, look.paper) for one in CATEGORIES) >= 2.2
-    assert contrast(look.ink, look.paper) >= 12 and contrast(look.muted, look.paper) >= 4.5
-    assert contrast(look.noise, look.paper) >= 1.9
-    for one in (*CATEGORIES, look.noise, look.muted):  # numbers in cells
-        assert contrast(style.readable(one), one) >= 4.4
+def test_everything_is_visible_on_its_background(dark):
+    theme = style.theme(dark)
+    assert min(contrast(color, theme.paper) for color in CATEGORIES) >= 2.2
+    assert contrast(theme.ink, theme.paper) >= 12 and contrast(theme.muted, theme.paper) >= 4.5
+    assert contrast(theme.noise, theme.paper) >= 1.9
+    for color in (*CATEGORIES, theme.noise, theme.muted):  # numbers in cells
+        assert contrast(style.readable(color), color) >= 4.4
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_amounts_and_maps_go_one_way_and_differences_have_their_turn_in_the_middle(dark):
-    look = style.theme(dark)
-    for scale in (look.amounts, look.maps):
+def test_amounts_and_maps_are_monotone_and_differences_turn_in_the_middle(dark):
+    theme = style.theme(dark)
+    for scale in (theme.amounts, theme.maps):
         light = lab(scale(np.linspace(0, 1, 64))[:, :3], "normal")[:, 0]
         assert (np.diff(light) > 0).all() if dark else (np.diff(light) < 0).all()
-    light = lab(look.differences(np.linspace(0, 1, 65))[:, :3], "normal")[:, 0]
+    light = lab(theme.differences(np.linspace(0, 1, 65))[:, :3], "normal")[:, 0]
     assert light.argmin() == 32 if dark else light.argmax() == 32
     assert abs(light[0] - light[-1]) < 12

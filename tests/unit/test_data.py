@@ -1,4 +1,4 @@
-"""Every reader on real files, every error it can give, and the facts of our own corpus."""
+"""Every reader on real files, every error it can give, and the facts of the sample corpus."""
 
 import csv
 import gzip
@@ -56,27 +56,27 @@ def test_a_dataset_passes_through_and_takes_the_smaller_limit():
 
 
 def test_limit_stops_reading_and_closes_the_source():
-    seen = []
+    events = []
 
     class Endless:
         def read(self):
             try:
                 while True:
-                    seen.append(len(seen))
-                    yield Example(str(len(seen)), text="x")
+                    events.append(len(events))
+                    yield Example(str(len(events)), text="x")
             finally:
-                seen.append("closed")
+                events.append("closed")
 
     assert len(list(Dataset("endless", Endless(), limit=2))) == 2
-    assert seen == [0, 1, "closed"]
+    assert events == [0, 1, "closed"]
 
 
-def test_limit_leaves_later_faults_of_a_file_unread():
+def test_limit_does_not_reach_later_errors_of_a_file():
     write("x.jsonl", '{"text": "a"}\n{"text": "b"}\nbroken')
     assert len(list(load("x.jsonl", limit=2))) == 2
 
 
-def test_skipped_tells_of_the_last_iteration_only():
+def test_skipped_lists_only_the_last_iteration():
     dataset = load(["a", " \n", "", "b\ud800"])
     for _ in range(2):
         assert [example.text for example in dataset] == ["a"]
@@ -136,7 +136,7 @@ def test_fingerprint_follows_content_and_options_but_not_the_path():
         (lambda: Window(8, 8), OptionError, "from 0 to 7"),
     ],
 )
-def test_faults_show_before_anything_is_read(call, error, message):
+def test_errors_are_raised_before_anything_is_read(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
@@ -179,7 +179,7 @@ def test_compressed_files_addresses_and_byte_order_marks_are_read():
 
 
 @pytest.mark.parametrize("spec", ["x.txt", "paragraphs:x.txt", "x.jsonl", "x.csv", "x.tsv", "squad:x", "conllu:x"])
-def test_files_that_are_not_utf8_name_the_line_and_the_cure(spec):
+def test_files_that_are_not_utf8_name_the_line_and_the_fix(spec):
     name = write(spec.split(":")[-1], "text\nab\ncaf\xe9\n".encode("latin1"))
     if spec == "x.jsonl":
         write(name, '{"text": "a"}\n\n"caf\xe9"'.encode("latin1"))
@@ -227,7 +227,7 @@ def table(name):
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.tsv", "x.parquet"])
-def test_tables_read_alike(name):
+def test_tables_of_all_formats_give_the_same_examples(name):
     dataset = load(table(name))
     expected = [Example(row["id"], text=row["text"], columns={"label": row["label"]}) for row in ROWS]
     assert list(dataset) == list(dataset) == expected
@@ -246,7 +246,7 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambd
 
 
 @given(st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cs"])), JSON), min_size=1), st.booleans())
-def test_json_lines_come_back_as_they_were_written(rows, escaped):
+def test_json_lines_are_read_as_they_were_written(rows, escaped):
     lines = [json.dumps({"text": text, "more": more}, ensure_ascii=escaped) for text, more in [("first", 0), *rows]]
     # A lone surrogate in another column can only be written as an escape.
     fsspec.filesystem("memory").pipe("/x.jsonl", "\n".join(lines).encode(errors="replace"))
@@ -261,7 +261,7 @@ CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 
 
 @given(st.lists(st.tuples(CELL, CELL, st.integers(-(2**60), 2**60)), min_size=1))
-def test_csv_comes_back_as_it_was_written(rows):
+def test_csv_is_read_as_it_was_written(rows):
     stream = io.StringIO(newline="")
     csv.writer(stream).writerows([("id", "text", "number"), ("start", "first", 0), *rows])
     fsspec.filesystem("memory").pipe("/x.csv", stream.getvalue().encode())
@@ -296,7 +296,7 @@ def test_tables_without_a_row_of_names():
     assert texts("pairs.tsv", text_column="column_2")[1] == ("1", "ein")
 
 
-def test_columns_are_known_in_any_case_and_rows_nest():
+def test_column_names_ignore_case_and_rows_may_be_nested():
     write("x.jsonl", '{"ID": 5, "Text": "a", "more": {"b": [1, {"c": null}]}}\n\n{"ID": null, "Text": "d"}')
     assert list(load("x.jsonl")) == [
         Example("5", text="a", columns={"more": {"b": [1, {"c": None}]}}),
@@ -325,7 +325,7 @@ def test_rows_that_lack_text_or_pair_are_skipped():
     ],
     ids=lambda value: value[:20],
 )
-def test_faulty_tables_say_where(name, content, message):
+def test_invalid_tables_say_where(name, content, message):
     with pytest.raises(DataError, match=message):
         for _ in load(write(name, content)):
             pass

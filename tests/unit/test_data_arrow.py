@@ -25,10 +25,10 @@ def write(name, table, kind, compression=None, rows=700):
 
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
 @pytest.mark.parametrize("kind", ["file", "stream"])
-def test_files_and_streams_read_alike(folder, kind, compression):
+def test_files_and_streams_give_the_same_examples(folder, kind, compression):
     dataset = load(write("x.arrow", pa.Table.from_pylist(ROWS), kind, compression))
     assert list(dataset) == EXPECTED
-    assert list(dataset) == EXPECTED  # again
+    assert list(dataset) == EXPECTED  # a second time
     assert next(iter(load("x.arrow", text_column="id", limit=1))).text == "r0"
     with pytest.raises(DataError, match=r"no column 'body'\. Its columns: id, text, label, parts"):
         list(load("x.arrow", text_column="body"))
@@ -40,14 +40,14 @@ def test_feather(folder, compression):
     assert list(load("x.feather")) == EXPECTED
 
 
-def test_dictionary_columns_are_written_out(folder):
+def test_dictionary_columns_are_decoded(folder):
     table = pa.table({"text": ["one", "two", "one"], "kind": pa.array(["a", "b", "a"]).dictionary_encode()})
     assert [example.columns for example in load(write("x.arrow", table, "stream"))] == [
         {"kind": "a"}, {"kind": "b"}, {"kind": "a"},
     ]  # fmt: skip
 
 
-def test_what_the_datasets_library_saves(folder):
+def test_files_saved_by_the_datasets_library(folder):
     datasets = pytest.importorskip("datasets")
     datasets.Dataset.from_list(ROWS).save_to_disk("saved")
     (file,) = Path("saved").glob("data-*.arrow")
@@ -61,25 +61,25 @@ def test_a_table_without_rows(folder):
 
 
 @pytest.mark.parametrize("kind", ["file", "stream"])
-def test_damaged_files_are_one_clear_line(folder, kind):
+def test_damaged_files_give_one_clear_line(folder, kind):
     content = Path(write("x.arrow", pa.Table.from_pylist(ROWS), kind)).read_bytes()
     for damaged in (b"", content[: len(content) // 2], b"no arrow at all, just text", content[:6]):
         Path("x.arrow").write_bytes(damaged)
-        with pytest.raises(DataError, match=r"^x\.arrow cannot be read") as told:
+        with pytest.raises(DataError, match=r"^x\.arrow cannot be read") as caught:
             list(load("x.arrow"))
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["file", "stream"])
 @pytest.mark.parametrize("compression", [None, "zstd"])
 def test_a_file_cut_anywhere_is_refused(folder, kind, compression):
-    """Also between two batches, where a stream would read like one that ends there."""
+    """Also between two batches, where a cut stream looks like a complete one."""
     content = Path(write("x.arrow", pa.Table.from_pylist(ROWS[:10]), kind, compression, rows=4)).read_bytes()
     for end in range(0, len(content), 4):
         Path("x.arrow").write_bytes(content[:end])
-        with pytest.raises(DataError, match=r"^x\.arrow .*Check that it is ") as told:
+        with pytest.raises(DataError, match=r"^x\.arrow .*Check that it is ") as caught:
             list(load("x.arrow"))
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(caught.value)
 
 
 DAMAGE = """
@@ -88,9 +88,9 @@ from pathlib import Path
 from headatlas.data import load
 from headatlas.errors import DataError
 content, refused = Path("x.arrow").read_bytes(), 0
-for place in range(len(content)):
+for position in range(len(content)):
     damaged = bytearray(content)
-    damaged[place] ^= 0xFF
+    damaged[position] ^= 0xFF
     Path("damaged.arrow").write_bytes(damaged)
     try:
         list(load("damaged.arrow"))
@@ -98,20 +98,20 @@ for place in range(len(content)):
         refused += 1
         assert str(error).startswith("damaged.arrow") and "\\n" not in str(error), error
 print(refused, flush=True)
-os._exit(0)  # what the library holds of damaged files is not freed
+os._exit(0)  # the library does not free what it holds of damaged files
 """
 
 
 @pytest.mark.parametrize("kind", ["file", "stream"])
 def test_no_damaged_byte_crashes_the_process(folder, kind):
-    """Each byte in turn, in a child: unchecked offsets would be followed to anywhere in memory."""
+    """Each byte in turn, in a child process: unchecked offsets could point anywhere in memory."""
     write("x.arrow", pa.Table.from_pylist(ROWS[:10]), kind, rows=4)
-    done = subprocess.run([sys.executable, "-c", DAMAGE], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 100
+    process = subprocess.run([sys.executable, "-c", DAMAGE], capture_output=True, text=True, timeout=300)
+    assert process.returncode == 0, process.stderr
+    assert int(process.stdout) > 100
 
 
-def test_old_feather_files_and_repeated_columns_are_one_clear_line(folder):
+def test_old_feather_files_and_repeated_columns_give_one_clear_line(folder):
     Path("x.feather").write_bytes(b"FEA1" + bytes(64))
     with pytest.raises(DataError, match=r"^x\.feather is a Feather file of version 1\. Write it again"):
         list(load("x.feather"))

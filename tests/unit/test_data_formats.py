@@ -14,7 +14,7 @@ from headatlas.errors import DataError
 from support.small_files import picture, texts, write
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of real data is not beside the repository")
+needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of real data is not next to the repository")
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -54,7 +54,7 @@ def test_squad_v2_question_without_answer():
         ('{"data": []}', "squad:x.json has no examples"),
     ],
 )
-def test_faulty_squad_files_say_where(content, message):
+def test_invalid_squad_files_say_where(content, message):
     write("x.json", content)
     with pytest.raises(DataError, match=message):
         list(load("squad:x.json"))
@@ -124,7 +124,7 @@ def test_treebank_words_are_syntactic_words():
         ("x\tYes\t_\n", "in sentence 1 from the start: Failed parsing field 'id'"),
     ],
 )
-def test_faulty_treebanks_name_the_sentence(content, message):
+def test_invalid_treebanks_name_the_sentence(content, message):
     write("x.conllu", content)
     with pytest.raises(DataError, match=message):
         list(load("conllu:x.conllu"))
@@ -166,7 +166,7 @@ def test_a_table_without_labels_is_an_error():
         list(load("images:photos"))
 
 
-def test_files_that_are_no_images_are_skipped_and_named():
+def test_files_that_are_not_images_are_skipped_and_named():
     picture("photos/cat/good.jpg", size=(200, 200))
     write("photos/cat/short.jpg", Path("photos/cat/good.jpg").read_bytes()[:-99])
     write("photos/cat/empty.jpg", b"")
@@ -254,7 +254,7 @@ def test_a_missing_library_says_how_to_install_it(monkeypatch):
 
 
 @needs_shared
-def test_squad_dev_is_whole():
+def test_squad_dev_is_complete():
     questions = list(load(f"squad:{SHARED}/squad_v2/dev-v2.0.json"))
     assert Counter(example.columns["answerable"] for example in questions) == {True: 5928, False: 5945}
     answered = [example for example in questions if example.columns["answer"]]
@@ -274,7 +274,7 @@ def test_english_treebank_has_every_word():
 
 
 @needs_shared
-def test_photographs_are_all_there_with_their_labels():
+def test_photographs_are_complete_with_their_labels():
     dataset = load(f"images:{SHARED}/images")
     labels = Counter(example.columns["label"] for example in dataset)
     assert (labels.total(), len(labels), set(labels.values())) == (336, 84, {4})
@@ -292,6 +292,6 @@ def test_photographs_are_all_there_with_their_labels():
         ("coref/gap-development.tsv", 2000),
     ],
 )
-def test_published_tables_load_whole(name, count):
+def test_published_tables_load_completely(name, count):
     dataset = load(f"{SHARED}/{name}")
     assert (sum(1 for _ in dataset), dataset.skipped) == (count, [])

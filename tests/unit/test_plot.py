@@ -1,4 +1,4 @@
-"""Figures: the right cells, numbers, words and colors, in light and dark, from the real stages on planted maps."""
+"""Figures: the right cells, numbers, texts and colors, in light and dark, from the real stages on planted maps."""
 
 from dataclasses import replace
 from functools import cache
@@ -56,25 +56,25 @@ def atlas(bare):
 
 @pytest.fixture(scope="module")
 def figure(atlas):
-    """Figures that are only looked at are drawn once."""
+    """Figures that no test changes are drawn once."""
     return cache(lambda kind, **options: plot.FIGURES[kind](atlas, **options))
 
 
 def words(figure):
-    """Every word on a figure, one string."""
-    parts = [one.get_text() for one in figure.texts]
+    """All text of a figure as one string."""
+    parts = [text.get_text() for text in figure.texts]
     for axes in figure.axes:
-        parts += [one.get_text() for one in axes.texts] + [axes.get_xlabel(), axes.get_ylabel()]
+        parts += [text.get_text() for text in axes.texts] + [axes.get_xlabel(), axes.get_ylabel()]
     return " ".join(parts).replace("\u00a0", " ").replace("\n", " ")
 
 
 def cells(figure):
     """Colors of the patches in the largest axes, by (layer, head)."""
-    axes = max(figure.axes, key=lambda one: len(one.patches))
+    axes = max(figure.axes, key=lambda panel: len(panel.patches))
     return {
-        (int(one.get_y()), int(one.get_x())): to_hex(one.get_facecolor())
-        for one in axes.patches
-        if isinstance(one, Rectangle)
+        (int(patch.get_y()), int(patch.get_x())): to_hex(patch.get_facecolor())
+        for patch in axes.patches
+        if isinstance(patch, Rectangle)
     }
 
 
@@ -83,21 +83,21 @@ def images(figure):
 
 
 def test_heads_are_colored_by_the_cluster_most_of_their_maps_are_in(atlas, figure):
-    found = cells(figure("heads"))
+    colors = cells(figure("heads"))
     labels = atlas.read("labels")
-    assert len(found) == LAYERS * HEADS - 1 and MISSING not in found
-    for (layer, head), shade in found.items():
+    assert len(colors) == LAYERS * HEADS - 1 and MISSING not in colors
+    for (layer, head), shade in colors.items():
         main = np.bincount(labels[:, layer, head]).argmax()
         assert shade == plot.CATEGORIES[main].lower()
-    shares = [np.bincount(labels[:, layer, head]).max() / EXAMPLES for layer, head in found]
+    shares = [np.bincount(labels[:, layer, head]).max() / EXAMPLES for layer, head in colors]
     single = sum(share >= 0.75 for share in shares)
-    assert f"{single} of {len(found)} heads have one job: at least 75% of" in words(figure("heads"))
+    assert f"{single} of {len(colors)} heads have one job: at least 75% of" in words(figure("heads"))
 
 
 def test_heads_are_colored_by_a_statistic(atlas):
     shown = plot.heads(atlas, by="previous")
     text = words(shown)
-    mesh = next(one for axes in shown.axes for one in axes.collections if isinstance(one, QuadMesh))
+    mesh = next(artist for axes in shown.axes for artist in axes.collections if isinstance(artist, QuadMesh))
     means = atlas.read("stats")[..., STATS.index("previous")].astype(float).mean(0)
     shown = np.ma.filled(mesh.get_array(), np.nan).reshape(LAYERS, HEADS)
     assert shown == pytest.approx(means, abs=1e-5, nan_ok=True)
@@ -135,25 +135,25 @@ def test_the_gallery_shows_mean_and_exemplars_of_every_cluster(atlas):
 
 
 def test_the_gallery_counts_noise_and_says_it_is_left_out(atlas, monkeypatch):
-    of, found = summaries.correlated(atlas, None)
-    noise = replace(found[-1], number=-1, name="noise")
-    monkeypatch.setattr(summaries, "correlated", lambda *_: (of, [*found[:-1], noise]))
-    text, total = words(plot.clusters(atlas, exemplars=0)), sum(one.maps for one in found)
+    of, entries = summaries.correlated(atlas, None)
+    noise = replace(entries[-1], number=-1, name="noise")
+    monkeypatch.setattr(summaries, "correlated", lambda *_: (of, [*entries[:-1], noise]))
+    text, total = words(plot.clusters(atlas, exemplars=0)), sum(entry.maps for entry in entries)
     assert f"{total - noise.maps} of {total} maps fall into 4 patterns" in text
     assert f"{wording.noise_line(noise.maps, noise.share)}." in text
 
 
 def test_the_title_names_the_fewest_layers_with_half_of_the_largest_cluster(atlas, figure):
-    dice = np.random.default_rng(0)
-    for own in dice.integers(0, 20, (50, 12)) ** 2:
-        found = summaries.place(own)
-        runs = [own[a : a + n].sum() for n in range(1, 5) for a in range(13 - n)]
-        assert found["present"] == np.count_nonzero(own) and found["total"] == 12
-        if not found["layers"]:
-            assert 2 * max(runs) < own.sum()
+    rng = np.random.default_rng(0)
+    for counts in rng.integers(0, 20, (50, 12)) ** 2:
+        place = summaries.place(counts)
+        runs = [counts[a : a + n].sum() for n in range(1, 5) for a in range(13 - n)]
+        assert place["present"] == np.count_nonzero(counts) and place["total"] == 12
+        if not place["layers"]:
+            assert 2 * max(runs) < counts.sum()
             continue
-        inside = own[found["layers"]].sum()
-        assert 2 * inside >= own.sum() and found["share"] == pytest.approx(inside / own.sum())
+        inside = counts[place["layers"]].sum()
+        assert 2 * inside >= counts.sum() and place["share"] == pytest.approx(inside / counts.sum())
     assert wording.place(summaries.place(np.ones(6, int))) == "spread over all 6 layers"
     largest = np.bincount(atlas.read("labels").clip(0).ravel()).argmax()
     where = summaries.place(summaries.counts(atlas, "kmeans", [int(largest)])[0][0])
@@ -164,12 +164,12 @@ def test_many_clusters_are_gathered_in_one_line(atlas, monkeypatch):
     for part, name in (("heat", "MOST"), ("grid", "MOST"), ("scatter", "LINES")):
         monkeypatch.setattr(f"headatlas.plot.{part}.{name}", 2)
     layers, points = plot.layers(atlas), plot.projection(atlas)
-    mesh = next(one for axes in layers.axes for one in axes.collections if isinstance(one, QuadMesh))
+    mesh = next(artist for axes in layers.axes for artist in axes.collections if isinstance(artist, QuadMesh))
     assert np.asarray(mesh.get_array()).reshape(3, LAYERS).sum(0) == pytest.approx(100)
     assert "3 smaller clusters" in words(layers) and "3 smaller clusters" in words(points)
     assert "3 other clusters" in words(plot.heads(atlas))
-    clouds = [one for one in points.axes[0].collections if isinstance(one, PathCollection)]
-    muted = [to_hex(shade[:3]) == style.theme(False).muted for one in clouds for shade in one.get_facecolors()]
+    clouds = [artist for artist in points.axes[0].collections if isinstance(artist, PathCollection)]
+    muted = [to_hex(shade[:3]) == style.theme(False).muted for cloud in clouds for shade in cloud.get_facecolors()]
     small = sum(row["maps"] for row in atlas.table("clusters").to_pylist()[2:])
     assert sum(muted) == small
 
@@ -182,7 +182,7 @@ def test_the_mean_map_of_a_cluster_is_the_mean_of_its_maps(atlas):
     assert np.isnan(means[5]).all()
 
 
-def test_the_mean_map_of_a_sample_is_near_that_of_all(atlas, monkeypatch):
+def test_the_mean_map_of_a_sample_is_near_that_of_all_maps(atlas, monkeypatch):
     labels, pooled = atlas.read("labels"), atlas.read("pooled").astype(float)
     monkeypatch.setattr(summaries, "MEANS", 1)  # one block
     numbers = [int(number) for number in np.unique(labels) if number >= 0]
@@ -190,19 +190,19 @@ def test_the_mean_map_of_a_sample_is_near_that_of_all(atlas, monkeypatch):
         assert mean == pytest.approx(pooled[labels == number].mean(0), abs=0.05)
 
 
-def test_layers_adds_up_as_a_slow_count_does(atlas, figure):
+def test_layers_match_a_slow_count(atlas, figure):
     shown = figure("layers")
     labels = atlas.read("labels")
     order = [row["cluster"] for row in atlas.table("clusters").to_pylist()]
     slow = np.zeros((5, LAYERS))
     for place, number in enumerate(order):
         for layer in range(LAYERS):
-            own = [label for label in labels[:, layer].ravel() if label != -2]
-            slow[place, layer] = 100 * sum(label == number for label in own) / len(own)
-    mesh = next(one for axes in shown.axes for one in axes.collections if isinstance(one, QuadMesh))
+            present = [label for label in labels[:, layer].ravel() if label != -2]
+            slow[place, layer] = 100 * sum(label == number for label in present) / len(present)
+    mesh = next(artist for axes in shown.axes for artist in axes.collections if isinstance(artist, QuadMesh))
     assert np.asarray(mesh.get_array()).reshape(5, LAYERS) == pytest.approx(slow)
     assert slow.sum(0) == pytest.approx(100)
-    axes = next(one for one in shown.axes if mesh in one.collections)
+    axes = next(panel for panel in shown.axes if mesh in panel.collections)
     numbers = {(int(t.get_position()[1]), int(t.get_position()[0])): t.get_text() for t in axes.texts}
     assert numbers == {place: f"{value:.0f}" for place, value in np.ndenumerate(slow) if value >= 0.5}
 
@@ -210,12 +210,12 @@ def test_layers_adds_up_as_a_slow_count_does(atlas, figure):
 def test_clusters_keep_their_color_in_every_figure(atlas, figure):
     shares = {row["cluster"] for row in atlas.table("clusters").to_pylist()}
     wanted = {plot.CATEGORIES[number].lower() for number in shares}
-    points = [one for axes in figure("projection").axes for one in axes.collections if len(one.get_offsets()) > 1]
-    drawn_colors = {to_hex(shade[:3]) for one in points for shade in one.get_facecolors()}
+    points = [cloud for axes in figure("projection").axes for cloud in axes.collections if len(cloud.get_offsets()) > 1]
+    drawn_colors = {to_hex(shade[:3]) for cloud in points for shade in cloud.get_facecolors()}
     assert drawn_colors == wanted
     for shown in (figure("clusters"), figure("layers")):
-        patches = [one for axes in shown.axes for one in axes.patches if isinstance(one, Rectangle)]
-        assert {to_hex(one.get_facecolor()) for one in patches} == wanted
+        patches = [patch for axes in shown.axes for patch in axes.patches if isinstance(patch, Rectangle)]
+        assert {to_hex(patch.get_facecolor()) for patch in patches} == wanted
 
 
 def test_categories_beyond_ten_carry_a_second_mark():
@@ -228,40 +228,40 @@ COLORED = {"previous": "attention to the previous token"}
 
 
 @pytest.mark.parametrize("by", ["cluster", "layer", "head", "previous", "topic", "length"])
-def test_the_projection_shows_every_map_and_says_how_far_to_believe_it(atlas, figure, by):
+def test_the_projection_shows_every_map_and_says_how_far_to_trust_it(atlas, figure, by):
     shown = figure("projection", by=by)
     assert shown.axes[0].get_aspect() == 1
-    clouds = [one for one in shown.axes[0].collections if isinstance(one, PathCollection)]
-    assert sum(len(one.get_offsets()) for one in clouds) == EXAMPLES * (LAYERS * HEADS - 1)
+    clouds = [cloud for cloud in shown.axes[0].collections if isinstance(cloud, PathCollection)]
+    assert sum(len(cloud.get_offsets()) for cloud in clouds) == EXAMPLES * (LAYERS * HEADS - 1)
     text = words(shown)
     assert "trustworthiness" in text and "of variance" in text and f"colored by {COLORED.get(by, by)}" in text
     trust = atlas.read("trust")
-    faint = sum(int((one.get_facecolors()[:, 3] < 0.5).sum()) for one in clouds)
+    faint = sum(int((cloud.get_facecolors()[:, 3] < 0.5).sum()) for cloud in clouds)
     assert faint == (trust < 0.8).sum()
 
 
 def slow_place(value, values, k):
-    """Where a value lies on an axis of k quantiles, step by step; equal quantiles meet in their middle."""
+    """Position of a value on an axis of k quantiles, step by step; equal quantiles share their mean position."""
     heights = [step / (k - 1) for step in range(k)]
     quantiles = [float(np.quantile(values, height)) for height in heights]
     knots = []
-    for one in sorted(set(quantiles)):
-        own = [height for height, other in zip(heights, quantiles, strict=True) if other == one]
-        knots.append((one, sum(own) / len(own)))
+    for quantile in sorted(set(quantiles)):
+        matching = [height for height, other in zip(heights, quantiles, strict=True) if other == quantile]
+        knots.append((quantile, sum(matching) / len(matching)))
     knots[0], knots[-1] = (knots[0][0], 0.0), (knots[-1][0], 1.0)
-    (low, below), (high, above) = next(two for two in pairwise(knots) if two[0][0] <= value <= two[1][0])
+    (low, below), (high, above) = next(pair for pair in pairwise(knots) if pair[0][0] <= value <= pair[1][0])
     return below + (above - below) * (value - low) / (high - low)
 
 
 @pytest.mark.parametrize("k", [2, 7, 100])
-def test_quantile_axes_hold_equally_many_maps_and_ticks_are_true(atlas, figure, k):
+def test_quantile_axes_hold_equally_many_maps_and_ticks_are_correct(atlas, figure, k):
     shown, plain = figure("projection", quantile=True, k=k), figure("projection")
     position = atlas.read("position").reshape(-1, 2)
     values = position[np.isfinite(position).all(1)].astype(float)
     axes = shown.axes[0]
 
-    def cloud(one):
-        parts = [part for part in one.axes[0].collections if isinstance(part, PathCollection)]
+    def cloud(drawing):
+        parts = [part for part in drawing.axes[0].collections if isinstance(part, PathCollection)]
         return np.concatenate([np.ma.getdata(part.get_offsets()) for part in parts]), [
             to_hex(shade, keep_alpha=True) for part in parts for shade in part.get_facecolors()
         ]
@@ -273,20 +273,20 @@ def test_quantile_axes_hold_equally_many_maps_and_ticks_are_true(atlas, figure, 
         np.testing.assert_allclose(places[:60, column], slow, atol=1e-9)
         counts, _ = np.histogram(places[:, column], 8, (0, 1))
         assert k < 100 or np.abs(counts - len(values) / 8).max() <= 0.03 * len(values)
-    for ticks, labels, own in (
+    for ticks, labels, coordinates in (
         (axes.get_xticks(), axes.get_xticklabels(), values[:, 0]),
         (axes.get_yticks(), axes.get_yticklabels(), values[:, 1]),
     ):
         assert ticks.tolist() == [step / 8 for step in range(9)]
-        numbers = [float(one.get_text().replace("−", "-")) for one in labels]
+        numbers = [float(label.get_text().replace("−", "-")) for label in labels]
         heights = np.linspace(0, 1, k)
-        exact = np.interp(ticks, heights, np.quantile(own, heights))
+        exact = np.interp(ticks, heights, np.quantile(coordinates, heights))
         np.testing.assert_allclose(numbers, exact, rtol=0.051)  # in two digits or more
     assert "Equal steps" in words(shown) and "of variance" in words(shown) and "Equal steps" not in words(plain)
     assert not len(plain.axes[0].get_xticks())
 
 
-def test_many_maps_are_sampled_and_it_is_said(atlas, monkeypatch):
+def test_many_maps_are_sampled_and_the_figure_says_so(atlas, monkeypatch):
     monkeypatch.setattr("headatlas.plot.scatter.MOST", 100)
     assert "100 of 456 are drawn" in words(plot.projection(atlas))
     every = atlas.read("position").reshape(-1, 2)
@@ -311,7 +311,7 @@ def test_quality_marks_the_choice(folder):
     assert f"k = {chosen['value']:g} was chosen from" in words(plot.quality(atlas)) and end in words(
         plot.quality(atlas)
     )
-    ring = next(one for one in plot.quality(atlas).axes[0].lines if one.get_markersize() == 9)
+    ring = next(line for line in plot.quality(atlas).axes[0].lines if line.get_markersize() == 9)
     x, y = ring.get_data()
     assert [(a, b) for a, b in zip(x, y, strict=True) if np.isfinite(b)] == [(chosen["value"], chosen["stability"])]
     rows = [
@@ -320,16 +320,16 @@ def test_quality_marks_the_choice(folder):
         for name in ("kmeans", "dbscan")
         for value in (2, 3, 4)
     ]  # fmt: skip
-    alone = planted(folder / "alone.atlas", patterns(2, 3, kinds=3, examples=4))
-    for one, panels in ((atlas, 1 + 2 * 3), (alone, 2 * 3)):
-        with engine.result(one, "sweep", "sweep", {}) as result:
+    swept = planted(folder / "alone.atlas", patterns(2, 3, kinds=3, examples=4))
+    for source, panels in ((atlas, 1 + 2 * 3), (swept, 2 * 3)):
+        with engine.result(source, "sweep", "sweep", {}) as result:
             result.finish({}, [result.write_table("sweep", pa.Table.from_pylist(rows))])
-        figure = plot.quality(one)
+        figure = plot.quality(source)
         assert len(figure.axes) == panels and "dbscan" in words(figure)
-    assert "Of 6 clusterings tried, kmeans with k = 4 is the most stable (0.80)" in words(plot.quality(alone))
+    assert "Of 6 clusterings tried, kmeans with k = 4 is the most stable (0.80)" in words(plot.quality(swept))
 
 
-def test_dark_and_light_are_equals(figure):
+def test_dark_and_light_figures_match(figure):
     for kind in plot.FIGURES:
         if kind == "quality":
             continue
@@ -350,10 +350,10 @@ def many(tmp_path_factory):
 
 
 @pytest.mark.parametrize("which", ["atlas", "many"])
-def test_no_words_leave_the_page(request, which, monkeypatch):
+def test_no_text_leaves_the_figure(request, which, monkeypatch):
     atlas = request.getfixturevalue(which)
-    of, found = summaries.correlated(atlas, "kmeans")
-    long = [replace(one, name=f"{one.name} and a rather long remark on it") for one in found]
+    of, entries = summaries.correlated(atlas, "kmeans")
+    long = [replace(entry, name=f"{entry.name} and a rather long remark on it") for entry in entries]
     monkeypatch.setattr(summaries, "correlated", lambda *_: (of, long))
     for figure in (
         plot.heads(atlas),
@@ -363,20 +363,20 @@ def test_no_words_leave_the_page(request, which, monkeypatch):
     ):
         figure.draw_without_rendering()
         width, height = figure.get_size_inches() * figure.dpi
-        texts = [*figure.texts, *(one for axes in figure.axes for one in axes.texts)]
-        for box in (one.get_window_extent() for one in texts if one.get_text()):
+        texts = [*figure.texts, *(text for axes in figure.axes for text in axes.texts)]
+        for box in (text.get_window_extent() for text in texts if text.get_text()):
             assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
-def test_figures_are_saved_alike_each_time(atlas, folder, suffix):
+def test_figures_are_saved_identically(atlas, folder, suffix):
     for name in "ab":
         plot.save(plot.heads(atlas), folder / f"{name}.{suffix}")
     first = (folder / f"a.{suffix}").read_bytes()
     assert len(first) > 1000 and first == (folder / f"b.{suffix}").read_bytes()
 
 
-def test_mistakes_are_explained_in_a_line(atlas, folder):
+def test_mistakes_are_explained_in_one_line(atlas, folder):
     calls = [
         (lambda: plot.save(Figure(), folder / "x.gif"), OptionError, "saved as .png, .svg, .pdf"),
         (lambda: plot.save(Figure(), folder / "no" / "x.png"), StoreError, "cannot be written"),
@@ -387,12 +387,12 @@ def test_mistakes_are_explained_in_a_line(atlas, folder):
         (lambda: plot.quality(atlas), StoreError, "was not chosen"),
     ]
     for call, error, part in calls:
-        with pytest.raises(error) as told:
+        with pytest.raises(error) as caught:
             call()
-        assert part in str(told.value) and "\n" not in str(told.value)
+        assert part in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_what_is_missing_is_named_with_its_command(folder):
+def test_missing_results_are_named_with_their_command(folder):
     empty = planted(folder / "empty.atlas", patterns())
     wanted = {"heads": "correlate", "clusters": "correlate", "layers": "correlate", "projection": "project"}
     for kind, stage in (wanted | {"quality": "cluster"}).items():

@@ -1,4 +1,4 @@
-"""Some maps of an array: the ones that are named, whatever the blocks they lie in."""
+"""Reading some maps of an array by their index, with blocks of any size."""
 
 import numpy as np
 import pytest
@@ -17,40 +17,40 @@ def atlas_in_blocks(folder, block):
 
 
 @pytest.mark.parametrize("array", ["pooled", "stats", "features"])
-def test_maps_that_are_named_are_read_whatever_the_blocks(array, tmp_path):
+def test_indexed_maps_are_read_with_any_block_size(array, tmp_path):
     cells = np.argwhere(np.ones((2, 3), bool))
     index = systematic_sample(40, cells, 100, seed=1)
     of = "planted" if array == "features" else None
     for block in (4, 16, 64):
         atlas = atlas_in_blocks(tmp_path, block)
-        there, values = read_maps(atlas, array, index, of)
-        assert (there == index[(index[:, 1:] != [1, 0]).any(1)]).all()
-        expected = atlas.read(array, of=of)[tuple(there.T)]
+        existing, values = read_maps(atlas, array, index, of)
+        assert (existing == index[(index[:, 1:] != [1, 0]).any(1)]).all()
+        expected = atlas.read(array, of=of)[tuple(existing.T)]
         assert values.dtype == expected.dtype and (values == expected).all()
 
 
-def test_a_map_with_a_value_is_there_and_no_maps_are_no_error(tmp_path):
+def test_a_map_with_any_value_exists_and_an_empty_selection_is_no_error(tmp_path):
     atlas = atlas_in_blocks(tmp_path, 16)
     stats = atlas.read("stats")
     stats[5, 0, 1, 1:] = np.nan  # statistics that are not defined
     writer(atlas, "collect", "collect").write_blocks("stats", 0, stats)
-    there, values = read_maps(atlas, "stats", np.array([[5, 0, 1], [5, 1, 0]]))
-    assert there.tolist() == [[5, 0, 1]] and not np.isnan(values[0, 0]) and np.isnan(values[0, 1:]).all()
+    existing, values = read_maps(atlas, "stats", np.array([[5, 0, 1], [5, 1, 0]]))
+    assert existing.tolist() == [[5, 0, 1]] and not np.isnan(values[0, 0]) and np.isnan(values[0, 1:]).all()
     assert read_maps(atlas, "pooled", np.array([[5, 1, 0]]))[1].shape == (0, 8, 8)
     assert read_maps(atlas, "pooled", np.zeros((0, 3), np.int64))[1].shape == (0, 8, 8)
 
 
 def test_blocks_without_a_sampled_map_are_not_read(tmp_path, monkeypatch):
     atlas = atlas_in_blocks(tmp_path, 4)
-    read, places = Atlas.read, []
+    read, ranges = Atlas.read, []
 
     def watched(self, name, where=(), of=None):
-        places.append(where)
+        ranges.append(where)
         return read(self, name, where, of)
 
     monkeypatch.setattr(Atlas, "read", watched)
     read_maps(atlas, "pooled", np.array([[1, 0, 0], [2, 0, 0], [9, 1, 1]]))
-    assert places == [slice(0, 4), slice(8, 12)]
+    assert ranges == [slice(0, 4), slice(8, 12)]
 
 
 def test_heads_are_those_of_the_model(tmp_path):

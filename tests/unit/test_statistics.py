@@ -73,7 +73,7 @@ def test_combined_statistics_are_sums_and_differences_of_collected_ones():
 @pytest.mark.parametrize("entry", [*STATISTICS, *map(special, SINKS)], ids=lambda entry: entry.name)
 def test_a_declaration_is_complete(entry):
     assert all([entry.name, entry.label, entry.definition, entry.short, entry.unit, entry.group, entry.modalities])
-    assert "|" not in entry.definition + entry.label + entry.short + entry.unit_text  # they stand in tables
+    assert "|" not in entry.definition + entry.label + entry.short + entry.unit_text  # they are shown in tables
     for part in COMBINED[entry.name].plus + COMBINED[entry.name].minus if entry.name in COMBINED else ():
         assert part in DECLARED and part not in COMBINED
     for naming in filter(None, (entry.high, entry.low)):
@@ -104,12 +104,12 @@ def test_a_relation_without_a_function_is_refused():
             layout._in_order("text", Relation, wrong)
 
 
-def test_the_page_has_all_of_them():
+def test_the_page_has_all_statistics():
     text = statistics_ts()
     written = [json.loads(line.rstrip(",")) for line in re.findall(r"^  (\{.*\},)$", text, re.M)]
-    known = {entry["name"]: entry for entry in written}
-    assert known.keys() == DECLARED.keys() - {SPECIAL.name} | {special(token).name for token in SINKS}
-    for name, entry in known.items():
+    by_name = {entry["name"]: entry for entry in written}
+    assert by_name.keys() == DECLARED.keys() - {SPECIAL.name} | {special(token).name for token in SINKS}
+    for name, entry in by_name.items():
         declared = statistic(name)
         assert (entry["label"], entry["unit"], entry["group"]) == (declared.label, declared.unit, declared.group)
         for end in ("high", "low"):
@@ -138,9 +138,9 @@ def test_the_table_of_phrases_in_the_docs():
             if naming is None:
                 continue
             bound = "" if naming.bound is None else f" (mean {sign} {naming.bound:.2g})".replace("-", "−")
-            said = f"to {naming.target}" if naming.target else naming.manner
-            key = tuple(text.format(token="TOKEN") for text in (naming.phrase, said))
+            description = f"to {naming.target}" if naming.target else naming.manner
+            key = tuple(text.format(token="TOKEN") for text in (naming.phrase, description))
             name = entry.name.format(token="TOKEN")
             rows.setdefault(key, []).append(f"`{name}` {end}{bound}" if entry.low else f"`{name}`")
-    lines += [f"| {phrase} | {said} | {', '.join(names)} |" for (phrase, said), names in rows.items()]
+    lines += [f"| {phrase} | {description} | {', '.join(names)} |" for (phrase, description), names in rows.items()]
     assert_table(ROOT / "docs" / "correlate.md", "phrases", lines)

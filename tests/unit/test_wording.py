@@ -1,4 +1,4 @@
-"""Sentences and numbers: the cases the page is held to as well, and what only Python says."""
+"""Sentences and numbers: the cases shared with the page, and those of Python only."""
 
 import json
 import math
@@ -22,13 +22,13 @@ def read(value):
     return float(value["float"]) if isinstance(value, dict) and "float" in value else value
 
 
-@pytest.mark.parametrize(("name", "arguments", "text"), FLAT, ids=[f"{one[0]}-{n}" for n, one in enumerate(FLAT)])
+@pytest.mark.parametrize(("name", "arguments", "text"), FLAT, ids=[f"{case[0]}-{n}" for n, case in enumerate(FLAT)])
 def test_python_writes_what_the_page_writes(name, arguments, text):
     assert getattr(wording, name)(*map(read, arguments)) == text
 
 
 @given(FINITE)
-def test_nothing_looks_like_zero_or_one_that_is_not(value):
+def test_only_zero_and_one_are_written_as_zero_and_one(value):
     for text, zero, one in (
         (wording.amount(value), "0", "1"),
         (wording.ratio(value), "0.00", "1.00"),
@@ -50,30 +50,30 @@ def test_amounts_are_within_half_of_their_last_digit(value):
     assert math.isclose(float(text.replace(",", "")), value, abs_tol=0.5000001 * 10**-digits)
 
 
-def test_numbers_of_numpy_are_numbers():
+def test_numpy_numbers_are_accepted():
     assert wording.amount(np.float32(0.5)) == "0.50" and wording.percent(np.float64(0.25)) == "25%"
     assert wording.many(np.int64(1204), "map") == "1,204 maps" and wording.ratio(np.float32("nan")) == "–"
     assert wording.head_name(np.int64(3), np.int32(1)) == "L3·H1"
 
 
-def test_heads_fill_the_lines_there_are():
+def test_heads_fill_the_given_lines():
     heads = [wording.HeadShare(layer=0, head=head, share=0.99) for head in range(5)]
     assert wording.head_lines(heads, 1, 32) == ["L0·H0 (99%), and 4 more"]
     assert wording.head_lines(heads, 2, 32) == ["L0·H0 (99%), L0·H1 (99%),", "L0·H2 (99%), and 2 more"]
     assert wording.head_lines(heads[:1], 3, 32) == ["L0·H0 (99%)"] and wording.head_lines([], 3, 32) == []
     for lines in range(1, 4):
         for width in range(16, 60, 7):
-            found = wording.head_lines(heads, lines, width)
-            assert len(found) <= lines and all(len(line) <= width for line in found)
+            result = wording.head_lines(heads, lines, width)
+            assert len(result) <= lines and all(len(line) <= width for line in result)
 
 
 def test_all_reasons_of_a_name():
-    why = wording.Reason(statistic="previous", mean=0.8, rest=0.03, delta=1.0, low=0.99, high=1.0)
-    other = why | {"statistic": "largest"}
-    text = wording.reasons([("attention to the previous token", why), ("largest weight", other)], True, 24)
+    reason = wording.Reason(statistic="previous", mean=0.8, rest=0.03, delta=1.0, low=0.99, high=1.0)
+    other = reason | {"statistic": "largest"}
+    text = wording.reasons([("attention to the previous token", reason), ("largest weight", other)], True, 24)
     assert text.startswith("attention to the previous token is 0.80, in other maps 0.030 (delta 1.00 [0.99, 1.00]); l")
     assert wording.reasons([], False, 0) == "no other maps to compare with"
-    assert wording.reasons([("attention", why)], False, 24).startswith(
+    assert wording.reasons([("attention", reason)], False, 24).startswith(
         "no phrase fits; the most telling of 24 statistics: attention"
     )
 

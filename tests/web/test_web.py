@@ -1,4 +1,4 @@
-"""Every answer that comes from the atlas alone, against what is read from the atlas by other means."""
+"""Every response that needs only the atlas, against the tables and arrays of the atlas."""
 
 import json
 import re
@@ -44,75 +44,75 @@ def amounts(values, low, high):
     return np.where(values == 65535, np.nan, low + (high - low) * values / 65534)
 
 
-def test_the_card_says_what_is_there(card, atlas):
+def test_the_card_lists_the_contents(card, atlas):
     AtlasCard.model_validate(card)
     assert (card["static"], card["live"], card["full_examples"], card["resolution"]) == (False, False, [], 8)
     assert "--model FOLDER" in card["live_note"]
     listed = [name for name, stage in schema.STAGES.items() if stage.listed]
-    assert [one["stage"] for one in card["stages"]] == listed
-    assert [one["stage"] for one in card["stages"] if not one["done"]] == ["tsne"]
-    assert [one["name"] for one in card["clusterings"]] == ["loose.one", "heads", "kmeans"]
+    assert [stage["stage"] for stage in card["stages"]] == listed
+    assert [stage["stage"] for stage in card["stages"] if not stage["done"]] == ["tsne"]
+    assert [clustering["name"] for clustering in card["clusterings"]] == ["loose.one", "heads", "kmeans"]
     kmeans = card["clusterings"][2]
     assert (kmeans["clusters"], kmeans["correlated"], kmeans["noise"]) == (5, True, 0)
     assert card["clusterings"][0]["noise"] > 0 and not card["clusterings"][0]["correlated"]
     assert card["data"]["examples"] == EXAMPLES and card["model"]["heads"] == HEADS
-    assert [one["name"] for one in card["statistics"]] == list(atlas.array("stats").attrs["stats"])
+    assert [entry["name"] for entry in card["statistics"]] == list(atlas.array("stats").attrs["stats"])
     assert card["statistics"][0] == {
         "name": "previous", "plain": "attention to the previous token", "unit": "share of attention",
     }  # fmt: skip
     assert card["projections"][0]["axes"][0].startswith("first component (")
 
 
-def test_columns_of_maps_are_the_arrays(card, client, atlas):
-    found = {one["name"]: one for one in card["columns"] if one["level"] == "map"}
+def test_columns_of_maps_match_the_arrays(card, client, atlas):
+    columns = {entry["name"]: entry for entry in card["columns"] if entry["level"] == "map"}
     stats, names = atlas.read("stats"), list(atlas.array("stats").attrs["stats"])
-    exact = {f"stat.{name}": stats[..., place] for place, name in enumerate(names)}
+    exact = {f"stat.{name}": stats[..., position] for position, name in enumerate(names)}
     exact |= {f"distance.{of}": atlas.read("distance", of=of) for of in ("kmeans", "heads", "loose.one")}
     exact["trust.pca"] = atlas.read("trust", of="pca")
     for name, values in exact.items():
-        one = found.pop(name)
-        assert one["encoding"] == "amount" and one["kind"] == "number"
+        entry = columns.pop(name)
+        assert entry["encoding"] == "amount" and entry["kind"] == "number"
         if name.startswith("trust"):
-            assert (one["low"], one["high"]) == (0, 1)
+            assert (entry["low"], entry["high"]) == (0, 1)
         else:
-            assert (one["low"], one["high"]) == (np.nanmin(values), np.nanmax(values))
-        sent = amounts(column(client, one), one["low"], one["high"])
-        step = (one["high"] - one["low"]) / 65534
+            assert (entry["low"], entry["high"]) == (np.nanmin(values), np.nanmax(values))
+        sent = amounts(column(client, entry), entry["low"], entry["high"])
+        step = (entry["high"] - entry["low"]) / 65534
         assert sent.shape == (EXAMPLES * LAYERS * HEADS,)
         np.testing.assert_allclose(sent, values.ravel(), atol=0.5001 * step, rtol=0)
     for of in ("kmeans", "heads", "loose.one"):
-        one, labels = found.pop(f"cluster.{of}"), atlas.read("labels", of=of).ravel()
-        sent = column(client, one).astype(int)
+        entry, labels = columns.pop(f"cluster.{of}"), atlas.read("labels", of=of).ravel()
+        sent = column(client, entry).astype(int)
         assert (sent == np.where(labels == -1, 65535, np.where(labels == -2, 65534, labels))).all()
-        assert len(one["categories"]) == labels.max() + 1
-    assert not found
+        assert len(entry["categories"]) == labels.max() + 1
+    assert not columns
     assert (words(client.get("/api/columns/cluster.kmeans.bin")) == 65534).sum() == EXAMPLES
     index = (7 * LAYERS + GONE[0]) * HEADS + GONE[1]
     assert words(client.get("/api/columns/cluster.kmeans.bin"))[index] == 65534
 
 
-def test_columns_of_examples_are_those_of_the_table(card, client, atlas):
-    found = {one["name"]: one for one in card["columns"] if one["level"] == "example"}
-    assert set(found) == {"example.topic", "example.score", "example.flag", "example.a strange/name", "example.many"}
+def test_columns_of_examples_match_the_table(card, client, atlas):
+    columns = {entry["name"]: entry for entry in card["columns"] if entry["level"] == "example"}
+    assert set(columns) == {"example.topic", "example.score", "example.flag", "example.a strange/name", "example.many"}
     table = atlas.table("examples")
     for name in ("topic", "flag", "a strange/name", "many"):
-        one = found[f"example.{name}"]
-        sent = column(client, one)
-        read = [None if code == 65535 else one["categories"][code] for code in sent]
+        entry = columns[f"example.{name}"]
+        sent = column(client, entry)
+        read = [None if code == 65535 else entry["categories"][code] for code in sent]
         assert read == [None if v is None else str(v).lower() if name == "flag" else v for v in table[name].to_pylist()]
-        assert re.fullmatch(r"example\.[A-Za-z0-9_-]+", one["slug"])
-    score = found["example.score"]
+        assert re.fullmatch(r"example\.[A-Za-z0-9_-]+", entry["slug"])
+    score = columns["example.score"]
     sent = amounts(column(client, score), score["low"], score["high"])
     np.testing.assert_allclose(sent, table["score"].to_numpy(), atol=7 / 65534)
-    assert found["example.topic"]["categories"] == ["</script>" + NASTY[9:], "hill", "sea"]  # equally often, by name
+    assert columns["example.topic"]["categories"] == ["</script>" + NASTY[9:], "hill", "sea"]  # equally often, by name
 
 
 def test_points_keep_their_shape(card, client, atlas):
     points = atlas.read("position", of="pca").reshape(-1, 2).astype(float)
     sent = words(client.get("/api/projections/pca.bin")).reshape(-1, 2).astype(float)
-    known = np.isfinite(points).all(1)
-    assert (sent[~known] == 65535).all() and (~known).sum() == EXAMPLES
-    sent, points = sent[known], points[known]
+    finite = np.isfinite(points).all(1)
+    assert (sent[~finite] == 65535).all() and (~finite).sum() == EXAMPLES
+    sent, points = sent[finite], points[finite]
     widest = np.ptp(points, 0).max()
     assert sent.min() == 0 and sent.max() == 65534
     middle = (points.min(0) + points.max(0)) / 2
@@ -124,129 +124,143 @@ def test_points_keep_their_shape(card, client, atlas):
 
 
 def test_heads_have_their_means_deviations_and_maps(client, atlas):
-    found = client.get("/api/heads.json").json()
+    payload = client.get("/api/heads.json").json()
     stats = atlas.read("stats").astype(float)
-    assert len(found["heads"]) == LAYERS * HEADS and found["examples"] == EXAMPLES
-    for row in found["heads"]:
-        own = stats[:, row["layer"], row["head"]]
+    assert len(payload["heads"]) == LAYERS * HEADS and payload["examples"] == EXAMPLES
+    for row in payload["heads"]:
+        values = stats[:, row["layer"], row["head"]]
         if (row["layer"], row["head"]) == GONE:
-            assert row["mean"] == [None] * own.shape[1] == row["deviation"]
+            assert row["mean"] == [None] * values.shape[1] == row["deviation"]
             continue
-        assert row["mean"] == pytest.approx(own.mean(0).tolist(), abs=1e-6)
-        assert row["deviation"] == pytest.approx(own.std(0, ddof=1).tolist(), abs=1e-6)
+        assert row["mean"] == pytest.approx(values.mean(0).tolist(), abs=1e-6)
+        assert row["deviation"] == pytest.approx(values.std(0, ddof=1).tolist(), abs=1e-6)
     maps = attention(client.get("/api/heads/maps.bin")).reshape(LAYERS, HEADS, 8, 8)
     exact = np.nan_to_num(atlas.read("pooled_mean").astype(float).mean(0))  # blocks are equally long
     assert np.abs(maps - exact).max() < HALF + 1e-6
 
 
-def test_clusters_are_the_tables(client, atlas):
-    found = client.get("/api/clusterings/kmeans/clusters.json").json()
+def test_clusters_match_the_tables(client, atlas):
+    payload = client.get("/api/clusterings/kmeans/clusters.json").json()
     rows = atlas.table("clusters", "kmeans").to_pylist()
-    for one, row in zip(found["clusters"], rows, strict=True):
+    for entry, row in zip(payload["clusters"], rows, strict=True):
         for field in (
             "cluster", "name", "phrases", "ordinal", "maps", "layers", "heads", "mostly", "examples", "named",
             "statistics", "association",
         ):  # fmt: skip
-            assert one[field] == row[field], field
-        assert one["share"] == pytest.approx(row["share"])
-        assert one["reasons"] == [why | {"plain": statistic(why["statistic"]).label} for why in row["reasons"]]
+            assert entry[field] == row[field], field
+        assert entry["share"] == pytest.approx(row["share"])
+        assert entry["reasons"] == [
+            reason | {"plain": statistic(reason["statistic"]).label} for reason in row["reasons"]
+        ]
     exemplars = atlas.table("exemplars", "kmeans").to_pylist()
-    for one in found["clusters"]:
+    for entry in payload["clusters"]:
         for kind in ("typical", "unlike"):
-            own = [row for row in exemplars if row["cluster"] == one["cluster"] and row["kind"] == kind]
-            shown = [found["exemplars"][place] for place in one[kind]]
+            expected = [row for row in exemplars if row["cluster"] == entry["cluster"] and row["kind"] == kind]
+            shown = [payload["exemplars"][place] for place in entry[kind]]
             assert [(s["example"], s["layer"], s["head"]) for s in shown] == [
-                (row["example"], row["layer"], row["head"]) for row in own
+                (row["example"], row["layer"], row["head"]) for row in expected
             ]
     pooled, labels = atlas.read("pooled").astype(float), atlas.read("labels", of="kmeans")
     means = attention(client.get("/api/clusterings/kmeans/means.bin")).reshape(-1, 8, 8)
-    for one, mean in zip(found["clusters"], means, strict=True):
-        assert np.abs(mean - pooled[labels == one["cluster"]].mean(0)).max() < HALF + 1e-6
-    assert (found["clustering"], found["labels"], found["distance"]) == ("kmeans", "cluster.kmeans", "distance.kmeans")
+    for entry, mean in zip(payload["clusters"], means, strict=True):
+        assert np.abs(mean - pooled[labels == entry["cluster"]].mean(0)).max() < HALF + 1e-6
+    assert (payload["clustering"], payload["labels"], payload["distance"]) == (
+        "kmeans",
+        "cluster.kmeans",
+        "distance.kmeans",
+    )
     maps = attention(client.get("/api/clusterings/kmeans/exemplars.bin")).reshape(-1, 8, 8)
-    for place, shown in zip(found["exemplars"], maps, strict=True):
+    for place, shown in zip(payload["exemplars"], maps, strict=True):
         assert np.abs(shown - pooled[place["example"], place["layer"], place["head"]]).max() < HALF
-    assert found["sentence"].startswith(f"{EXAMPLES * (LAYERS * HEADS - 1):,} maps fall into 5 patterns")
-    assert found["sentence"].endswith(".")
+    assert payload["sentence"].startswith(f"{EXAMPLES * (LAYERS * HEADS - 1):,} maps fall into 5 patterns")
+    assert payload["sentence"].endswith(".")
     associations = atlas.table("associations", "kmeans").to_pylist()
-    assert [one["factor"] for one in found["associations"]][:3] == ["head", "layer", "example"]
-    for one, row in zip(found["associations"], associations, strict=True):
-        assert one == {field: row[field] for field in one}
+    assert [entry["factor"] for entry in payload["associations"]][:3] == ["head", "layer", "example"]
+    for entry, row in zip(payload["associations"], associations, strict=True):
+        assert entry == {field: row[field] for field in entry}
     one_job = atlas.table("profiles", "kmeans")["one_job"].to_pylist()
-    assert found["jobs"] == {"heads": len(one_job), "one_job": sum(one_job)}
-    assert found["thresholds"] == {"one_job": 0.75, "mostly": 0.5, "significant": 0.05}
-    assert [one["neighbors"] for one in found["locality"]] == ["same layer", "adjacent layers"]
-    pairs = {one["measure"]: one["pairs"] for one in found["quality"]}
+    assert payload["jobs"] == {"heads": len(one_job), "one_job": sum(one_job)}
+    assert payload["thresholds"] == {"one_job": 0.75, "mostly": 0.5, "significant": 0.05}
+    assert [entry["neighbors"] for entry in payload["locality"]] == ["same layer", "adjacent layers"]
+    pairs = {entry["measure"]: entry["pairs"] for entry in payload["quality"]}
     assert pairs == dict.fromkeys(pairs) | {"stability": 5}
-    assert found["command"] is None and found["quality"][0]["low"] is None
+    assert payload["command"] is None and payload["quality"][0]["low"] is None
 
 
 def test_clusters_that_are_not_correlated_have_numbers_and_a_command(client, atlas):
-    found = client.get("/api/clusterings/loose.one/clusters.json").json()
+    payload = client.get("/api/clusterings/loose.one/clusters.json").json()
     labels = atlas.read("labels", of="loose.one")
-    assert found["clusters"][-1]["cluster"] == -1 and found["clusters"][-1]["name"] == "noise"
-    for one in found["clusters"]:
-        assert one["maps"] == (labels == one["cluster"]).sum() and one["phrases"] is None and one["layers"] is None
-        assert one["heads"] == one["reasons"] == [] and one["name"] in ("noise", f"cluster {one['cluster']}")
-    assert found["thresholds"]["one_job"] == 0.75
-    assert found["command"].endswith("full.atlas --of loose.one") and found["jobs"] is None
-    assert found["exemplars"] == []
+    assert payload["clusters"][-1]["cluster"] == -1 and payload["clusters"][-1]["name"] == "noise"
+    for entry in payload["clusters"]:
+        assert (
+            entry["maps"] == (labels == entry["cluster"]).sum() and entry["phrases"] is None and entry["layers"] is None
+        )
+        assert entry["heads"] == entry["reasons"] == [] and entry["name"] in ("noise", f"cluster {entry['cluster']}")
+    assert payload["thresholds"]["one_job"] == 0.75
+    assert payload["command"].endswith("full.atlas --of loose.one") and payload["jobs"] is None
+    assert payload["exemplars"] == []
     means = attention(client.get("/api/clusterings/loose.one/means.bin"))
-    assert len(means) == 64 * len(found["clusters"])
+    assert len(means) == 64 * len(payload["clusters"])
     for path in ("profiles.json", "clusters/0.json", "exemplars.bin"):
-        said = error(client.get(f"/api/clusterings/loose.one/{path}"), 404)
-        assert said["command"] == found["command"]
+        problem = error(client.get(f"/api/clusterings/loose.one/{path}"), 404)
+        assert problem["command"] == payload["command"]
 
 
 def test_one_cluster_has_its_cells_and_its_evidence(client, atlas):
-    found = client.get("/api/clusterings/kmeans/clusters/2.json").json()
+    payload = client.get("/api/clusterings/kmeans/clusters/2.json").json()
     cells = [row for row in atlas.table("cells", "kmeans").to_pylist() if row["cluster"] == 2]
-    assert [one["factor"] for one in found["factors"]] == list(dict.fromkeys(row["factor"] for row in cells))
-    sent = [cell for factor in found["factors"] for cell in factor["cells"]]
-    for one, row in zip(sent, cells, strict=True):
-        assert (one["value"], one["maps"], one["layer"], one["head"]) == tuple(
+    assert [entry["factor"] for entry in payload["factors"]] == list(dict.fromkeys(row["factor"] for row in cells))
+    sent = [cell for factor in payload["factors"] for cell in factor["cells"]]
+    for entry, row in zip(sent, cells, strict=True):
+        assert (entry["value"], entry["maps"], entry["layer"], entry["head"]) == tuple(
             row[name] for name in ("value", "maps", "layer", "head")
         )
-        assert one["share"] == pytest.approx(row["share_of_value"])
+        assert entry["share"] == pytest.approx(row["share_of_value"])
     evidence = [row for row in atlas.table("evidence", "kmeans").to_pylist() if row["cluster"] == 2]
-    assert {(one["statistic"], one["delta"]) for one in found["evidence"]} == {
+    assert {(entry["statistic"], entry["delta"]) for entry in payload["evidence"]} == {
         (row["statistic"], row["delta"]) for row in evidence
     }
-    sizes = [abs(one["delta"]) for one in found["evidence"]]
+    sizes = [abs(entry["delta"]) for entry in payload["evidence"]]
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_profiles_are_the_tables(client, atlas):
-    found = client.get("/api/clusterings/kmeans/profiles.json").json()
+def test_profiles_match_the_tables(client, atlas):
+    payload = client.get("/api/clusterings/kmeans/profiles.json").json()
     rows, related = atlas.table("profiles", "kmeans").to_pylist(), atlas.table("related", "kmeans").to_pylist()
-    for one, row in zip(found["heads"], rows, strict=True):
-        assert (one["layer"], one["head"], one["main_cluster"]) == (row["layer"], row["head"], row["main_cluster"])
-        assert [part["cluster"] for part in row["shares"]] == found["clusters"]
-        assert one["shares"] == [part["share"] for part in row["shares"]] and one["one_job"] == row["one_job"]
-        own = [r for r in related if (r["layer"], r["head"]) == (one["layer"], one["head"])]
-        own = sorted(own, key=lambda r: r["rank"])
-        assert [(r["layer"], r["head"]) for r in one["related"]] == [(r["other_layer"], r["other_head"]) for r in own]
+    for entry, row in zip(payload["heads"], rows, strict=True):
+        assert (entry["layer"], entry["head"], entry["main_cluster"]) == (
+            row["layer"],
+            row["head"],
+            row["main_cluster"],
+        )
+        assert [part["cluster"] for part in row["shares"]] == payload["clusters"]
+        assert entry["shares"] == [part["share"] for part in row["shares"]] and entry["one_job"] == row["one_job"]
+        expected = [r for r in related if (r["layer"], r["head"]) == (entry["layer"], entry["head"])]
+        expected = sorted(expected, key=lambda r: r["rank"])
+        assert [(r["layer"], r["head"]) for r in entry["related"]] == [
+            (r["other_layer"], r["other_head"]) for r in expected
+        ]
 
 
-def test_examples_are_the_table(client, atlas):
+def test_examples_match_the_table(client, atlas):
     table = pq.read_table(f"{atlas.files.url}/examples.parquet").to_pylist()
-    found = client.get("/api/examples.json").json()
-    assert found["id"] == [row["id"] for row in table]
-    assert found["columns"]["topic"] == [row["topic"] for row in table]
-    assert found["columns"]["score"][3] is None and found["columns"]["flag"][0] == "true"
-    assert found["columns"]["parts"][4] == '["a", "4"]'
+    payload = client.get("/api/examples.json").json()
+    assert payload["id"] == [row["id"] for row in table]
+    assert payload["columns"]["topic"] == [row["topic"] for row in table]
+    assert payload["columns"]["score"][3] is None and payload["columns"]["flag"][0] == "true"
+    assert payload["columns"]["parts"][4] == '["a", "4"]'
     assert client.get("/api/texts.json").json()["text"] == [row["text"] for row in table]
-    one = client.get("/api/examples/17.json").json()
-    assert (one["id"], one["text"], one["columns"]["many"]) == ("17", "text 17", "value 17")
-    assert (one["full"], one["tsne"], one["image"], one["pooled"]) == (False, False, False, True)
-    assert (one["example"], one["key"]) == (17, None) and "--model FOLDER" in one["note"]
+    example = client.get("/api/examples/17.json").json()
+    assert (example["id"], example["text"], example["columns"]["many"]) == ("17", "text 17", "value 17")
+    assert (example["full"], example["tsne"], example["image"], example["pooled"]) == (False, False, False, True)
+    assert (example["example"], example["key"]) == (17, None) and "--model FOLDER" in example["note"]
     pooled = np.nan_to_num(atlas.read("pooled", 17).astype(float))
     sent = attention(client.get("/api/examples/17/pooled.bin")).reshape(pooled.shape)
     assert np.abs(sent - pooled).max() < HALF
     assert np.abs(attention(client.get("/api/maps/17/1.2.bin")) - pooled[1, 2].ravel()).max() < HALF
 
 
-def test_tokens_are_the_table():
+def test_tokens_match_the_table():
     atlas = served.real()
     sent = served.client(atlas).get("/api/examples/2.json").json()
     rows = [row for row in atlas.table("tokens").to_pylist() if row["example"] == 2]
@@ -266,7 +280,7 @@ def test_tokens_are_the_table():
         ("columns/" + "x" * 200 + ".bin", 422),
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_told_in_one_shape(client, path, status):
+def test_errors_have_one_shape(client, path, status):
     assert error(client.get(f"/api/{path}"), status)["message"]
 
 
@@ -274,33 +288,33 @@ def test_what_is_not_there_is_told_in_one_shape(client, path, status):
     ("path", "stage"),
     [("projections/pca.bin", "project"), ("clusterings/kmeans/clusters.json", "cluster")],
 )
-def test_a_missing_stage_tells_its_command(path, stage):
+def test_a_missing_stage_names_its_command(path, stage):
     client = served.client(served.bare())
     card = client.get("/api/atlas.json").json()
     assert not card["clusterings"] and not card["projections"]
-    assert [one["done"] for one in card["stages"]] == [True, True, False, False, False, False]
+    assert [entry["done"] for entry in card["stages"]] == [True, True, False, False, False, False]
     assert error(client.get(f"/api/{path}"), 404)["command"] == f"headatlas {stage} {served.bare().files.url}"
 
 
-def test_answers_are_kept_by_the_reader_until_the_atlas_changes(tmp_path):
+def test_responses_are_cached_by_the_client_until_the_atlas_changes(tmp_path):
     shutil.copytree(served.bare().files.url, tmp_path / "a.atlas")
     atlas = ha.open(tmp_path / "a.atlas")
     client = served.client(atlas)
     first = client.get("/api/atlas.json")
     assert first.headers["cache-control"] == "no-cache" and first.headers["content-encoding"] == "gzip"
     tag = first.headers["etag"]
-    again = client.get("/api/atlas.json", headers={"if-none-match": tag})
-    assert again.status_code == 304 and again.content == b"" and again.headers["etag"] == tag
+    repeated = client.get("/api/atlas.json", headers={"if-none-match": tag})
+    assert repeated.status_code == 304 and repeated.content == b"" and repeated.headers["etag"] == tag
     plain = client.get("/api/atlas.json", headers={"accept-encoding": "identity"})
     assert "content-encoding" not in plain.headers and plain.content == first.content
-    cluster.kmeans(ha.open(tmp_path / "a.atlas"), k=5)  # another process, as it were
+    cluster.kmeans(ha.open(tmp_path / "a.atlas"), k=5)  # as another process would
     new = client.get("/api/atlas.json", headers={"if-none-match": tag})
     assert new.status_code == 200 and new.headers["etag"] != tag
-    assert [one["name"] for one in new.json()["clusterings"]] == ["kmeans"]
+    assert [entry["name"] for entry in new.json()["clusterings"]] == ["kmeans"]
     assert len(words(client.get("/api/columns/cluster.kmeans.bin"))) == EXAMPLES * LAYERS * HEADS
 
 
-def test_an_atlas_that_goes_away_is_told_and_comes_back(tmp_path):
+def test_an_atlas_that_is_moved_is_reported_and_found_again(tmp_path):
     shutil.copytree(served.bare().files.url, tmp_path / "a.atlas")
     client = served.client(ha.open(tmp_path / "a.atlas"))
     assert client.get("/api/heads.json").status_code == 200
@@ -313,10 +327,10 @@ def test_an_atlas_that_goes_away_is_told_and_comes_back(tmp_path):
     assert "is damaged" in error(client.get("/api/atlas.json"), 503)["message"]
 
 
-def test_damaged_chunks_are_told_not_shown(tmp_path):
+def test_damaged_chunks_are_reported_and_not_sent(tmp_path):
     shutil.copytree(served.bare().files.url, tmp_path / "a.atlas")
     chunk = next((tmp_path / "a.atlas" / "collect.zarr" / "stats" / "c").rglob("0"), None)
-    file = next(one for one in sorted(chunk.rglob("*")) if one.is_file())
+    file = next(path for path in sorted(chunk.rglob("*")) if path.is_file())
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 255
     file.write_bytes(content)
@@ -325,13 +339,13 @@ def test_damaged_chunks_are_told_not_shown(tmp_path):
 
 
 def test_two_atlases_at_once():
-    one, two = served.client(served.full()), served.client(served.bare())
-    assert one.get("/api/atlas.json").json()["name"] == "full.atlas"
-    assert two.get("/api/atlas.json").json()["name"] == "bare.atlas"
-    assert one.get("/api/atlas.json").headers["etag"] != two.get("/api/atlas.json").headers["etag"]
+    first, second = served.client(served.full()), served.client(served.bare())
+    assert first.get("/api/atlas.json").json()["name"] == "full.atlas"
+    assert second.get("/api/atlas.json").json()["name"] == "bare.atlas"
+    assert first.get("/api/atlas.json").headers["etag"] != second.get("/api/atlas.json").headers["etag"]
 
 
-def test_numbers_that_are_not_known_are_null_never_nan(client):
+def test_unknown_numbers_are_null_and_never_nan(client):
     for path in ("atlas.json", "heads.json", "examples.json", "clusterings/kmeans/clusters.json"):
         text = client.get(f"/api/{path}").text
-        json.loads(text, parse_constant=lambda name: pytest.fail(f"an answer holds {name}"))
+        json.loads(text, parse_constant=lambda name: pytest.fail(f"a response holds {name}"))

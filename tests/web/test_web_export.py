@@ -1,4 +1,4 @@
-"""The page as files: every file is what the server answers, and no folder of somebody else is touched."""
+"""The page as files: every file equals the response of the server, and other folders are left alone."""
 
 import json
 import re
@@ -15,26 +15,28 @@ from headatlas.web.api.endpoints import ENDPOINTS
 from headatlas.web.export import MARKER, export
 from support import served
 
-OWN = re.compile(r"api/(atlas|examples/\d+)\.json|index\.html|\.nojekyll|" + re.escape(MARKER))  # differ
+DIFFERENT = re.compile(r"api/(atlas|examples/\d+)\.json|index\.html|\.nojekyll|" + re.escape(MARKER))
 
 
 def files(folder):
-    return {one.relative_to(folder).as_posix(): one.read_bytes() for one in sorted(folder.rglob("*")) if one.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
 
 
-def assert_answers(found, client):
-    """Files that do not speak of themselves are what the server answers, byte for byte."""
+def assert_responses(files, client):
+    """Files that do not describe the export itself equal the responses of the server, byte for byte."""
     url = client.app.state.responses.watcher.url
-    compared = [path for path in found if not OWN.fullmatch(path)]
+    compared = [path for path in files if not DIFFERENT.fullmatch(path)]
     for path in compared:
-        answer = client.get(f"/{path}")
-        there = answer.content.replace(url.encode(), Path(url).name.encode())  # commands do not tell where it lay
-        assert answer.status_code == 200 and there == found[path], path
+        response = client.get(f"/{path}")
+        content = response.content.replace(url.encode(), Path(url).name.encode())  # commands do not reveal the path
+        assert response.status_code == 200 and content == files[path], path
     return compared
 
 
 def wanted(card, files):
-    """Every file that the page may ask for, according to the card and the examples of an export."""
+    """Every file that the page may request, according to the card and the examples of an export."""
     yield from (endpoint.path() for endpoint in ENDPOINTS if endpoint.over == "atlas")
     yield from (ENDPOINTS.column.path(column=column["slug"]) for column in card["columns"])
     yield from (ENDPOINTS.positions.path(projection=projection["name"]) for projection in card["projections"])
@@ -52,85 +54,90 @@ def wanted(card, files):
     layers = [(index, head) for index, layer in enumerate(card["model"]["layers"]) for head in range(layer["heads"])]
     for path in [path for path in files if re.fullmatch(r"api/examples/\d+\.json", path)]:
         example = json.loads(files[path])
-        one = {"example": example["example"]}
-        assert ENDPOINTS.example.path(**one) == path
+        which = {"example": example["example"]}
+        assert ENDPOINTS.example.path(**which) == path
         if example["pooled"]:
-            yield ENDPOINTS.pooled.path(**one)
+            yield ENDPOINTS.pooled.path(**which)
         if example["image"]:
-            yield ENDPOINTS.image.path(**one)
+            yield ENDPOINTS.image.path(**which)
         if example["full"]:
-            yield from (ENDPOINTS.full_map.path(layer=layer, head=head, **one) for layer, head in layers)
+            yield from (ENDPOINTS.full_map.path(layer=layer, head=head, **which) for layer, head in layers)
         if example["tsne"]:
-            yield ENDPOINTS.tsne.path(variant="tsne", **one)
-            yield from (ENDPOINTS.tsne_positions.path(variant="tsne", layouts=of, **one) for of in ("heads", "states"))
+            yield ENDPOINTS.tsne.path(variant="tsne", **which)
+            yield from (
+                ENDPOINTS.tsne_positions.path(variant="tsne", layouts=of, **which) for of in ("heads", "states")
+            )
             indices = {layer for layer, _ in layers}
-            yield from (ENDPOINTS.tsne_maximum.path(variant="tsne", layer=layer, **one) for layer in indices)
+            yield from (ENDPOINTS.tsne_maximum.path(variant="tsne", layer=layer, **which) for layer in indices)
 
 
-def test_files_are_the_answers_of_the_server(tmp_path, capfd):
+def test_files_equal_the_responses_of_the_server(tmp_path, capfd):
     atlas = served.full()
-    done = export(atlas, tmp_path / "site", static=None)
-    found = files(tmp_path / "site")
-    compared = assert_answers(found, served.client(atlas))
-    assert len(compared) >= 80 and done.files == len(found) - 1 and done.full == 0
-    assert done.bytes == sum(len(content) for path, content in found.items() if path != MARKER)
-    card = json.loads(found["api/atlas.json"])
+    result = export(atlas, tmp_path / "site", static=None)
+    exported = files(tmp_path / "site")
+    compared = assert_responses(exported, served.client(atlas))
+    assert len(compared) >= 80 and result.files == len(exported) - 1 and result.full == 0
+    assert result.bytes == sum(len(content) for path, content in exported.items() if path != MARKER)
+    card = json.loads(exported["api/atlas.json"])
     live = served.client(atlas).get("/api/atlas.json").json()
     assert card["static"] and not card["live"] and card["full_examples"] == []
     differ = {name for name in card if card[name] != live[name]}
     assert differ <= {"static", "live", "live_note", "stages"}
-    assert card["stages"][1]["command"] == "headatlas features full.atlas"  # not where it lay on this machine
-    assert [path for path in wanted(card, found) if path not in found] == []
-    for path, content in found.items():
+    assert card["stages"][1]["command"] == "headatlas features full.atlas"  # not its path on this machine
+    assert [path for path in wanted(card, exported) if path not in exported] == []
+    for path, content in exported.items():
         if path.startswith("api/") and path.endswith(".json") and "openapi" not in path:
             assert str(tmp_path) not in content.decode() and str(served.folder()) not in content.decode()
-    assert "the page was not built" in capfd.readouterr().err and b"pip install" in found["index.html"]
+    assert "the page was not built" in capfd.readouterr().err and b"pip install" in exported["index.html"]
 
 
 def test_full_maps_of_the_first_examples(tmp_path):
     atlas = served.real()
-    done = export(atlas, tmp_path / "site", full=2, static=None)
-    found = files(tmp_path / "site")
+    result = export(atlas, tmp_path / "site", full=2, static=None)
+    exported = files(tmp_path / "site")
     client = served.client(atlas)
-    compared = assert_answers(found, client)
-    assert [path for path in wanted(json.loads(found["api/atlas.json"]), found) if path not in found] == []
+    compared = assert_responses(exported, client)
+    assert [path for path in wanted(json.loads(exported["api/atlas.json"]), exported) if path not in exported] == []
     maps = [path for path in compared if "/full/" in path]
-    assert len(maps) == 2 * 72 and done.full == 2
-    assert json.loads(found["api/atlas.json"])["full_examples"] == [0, 1]
+    assert len(maps) == 2 * 72 and result.full == 2
+    assert json.loads(exported["api/atlas.json"])["full_examples"] == [0, 1]
     for number in range(4):
-        kept, live = json.loads(found[f"api/examples/{number}.json"]), client.get(f"/api/examples/{number}.json").json()
-        other = {name for name in kept if kept[name] != live[name]}
-        assert other == ({"tsne"} if number < 2 else {"full", "tsne", "note"})
-    assert "full maps of 2 examples" in json.loads(found["api/examples/3.json"])["note"]
+        stored, live = (
+            json.loads(exported[f"api/examples/{number}.json"]),
+            client.get(f"/api/examples/{number}.json").json(),
+        )
+        differ = {name for name in stored if stored[name] != live[name]}
+        assert differ == ({"tsne"} if number < 2 else {"full", "tsne", "note"})
+    assert "full maps of 2 examples" in json.loads(exported["api/examples/3.json"])["note"]
     assert export(atlas, tmp_path / "bare", full=9, static=None).full == 4  # there are no more
 
 
 def test_without_the_model_there_are_no_full_maps(tmp_path, capfd):
-    done = export(served.real(), tmp_path / "site", model=str(tmp_path), static=None)
-    assert done.full == 0 and not (tmp_path / "site" / "api" / "examples" / "0" / "full").exists()
+    result = export(served.real(), tmp_path / "site", model=str(tmp_path), static=None)
+    assert result.full == 0 and not (tmp_path / "site" / "api" / "examples" / "0" / "full").exists()
     assert "without full maps: " in capfd.readouterr().err
 
 
-def test_fewer_examples_but_always_those_that_show_a_cluster(tmp_path, capfd, monkeypatch):
+def test_fewer_examples_always_include_the_exemplars_of_clusters(tmp_path, capfd, monkeypatch):
     atlas = served.full()
     shown = {row["example"] for row in atlas.table("exemplars", "kmeans").to_pylist()}
-    done = export(atlas, tmp_path / "a", examples=3, full=0, static=None)
+    result = export(atlas, tmp_path / "a", examples=3, full=0, static=None)
     wanted = {0, 1, 2, *shown}
-    pages = {int(one.stem) for one in (tmp_path / "a" / "api" / "examples").glob("*.json")}
-    assert pages == wanted and done.examples == len(wanted) < 40
+    pages = {int(path.stem) for path in (tmp_path / "a" / "api" / "examples").glob("*.json")}
+    assert pages == wanted and result.examples == len(wanted) < 40
     assert f"{len(wanted)} of 40 examples have pooled maps, the others have no page" in capfd.readouterr().err
     monkeypatch.setattr("headatlas.web.export.LARGEST", 800 * 60 + 5 * 3 * 4 * 64 * 2 + 40 * 60 * 20)
     export(atlas, tmp_path / "b", full=0, static=None)
-    one = json.loads((tmp_path / "b" / "api" / "examples" / "39.json").read_text())
-    there = {int(one.parent.name) for one in (tmp_path / "b" / "api" / "examples").glob("*/pooled.bin")}
-    assert one["pooled"] == (39 in there) and shown <= there
+    example = json.loads((tmp_path / "b" / "api" / "examples" / "39.json").read_text())
+    with_maps = {int(path.parent.name) for path in (tmp_path / "b" / "api" / "examples").glob("*/pooled.bin")}
+    assert example["pooled"] == (39 in with_maps) and shown <= with_maps
     assert "the others have their tokens only" in capfd.readouterr().err
 
 
 def test_only_an_earlier_export_is_replaced(tmp_path):
     atlas, site = served.bare(), tmp_path / "site"
     export(atlas, site, static=None)
-    (site / "CNAME").write_text("atlas.example")  # a file of the person who shows it
+    (site / "CNAME").write_text("atlas.example")  # a file of the user
     (site / "api" / "old.json").write_text("{}")
     export(atlas, site, static=None)
     assert (site / "CNAME").exists() and not (site / "api" / "old.json").exists()
@@ -149,28 +156,28 @@ def test_only_an_earlier_export_is_replaced(tmp_path):
         export(atlas, tmp_path / "x", full=-1)
 
 
-def test_the_built_page_goes_along(tmp_path):
+def test_the_built_page_is_included(tmp_path):
     built = tmp_path / "built"
     (built / "assets").mkdir(parents=True)
     (built / "index.html").write_text("<!doctype html><head><title>x</title></head>")
     (built / "assets" / "a-1.js").write_text("1")
     (built / ".stamp").write_text("x")
     export(served.bare(), tmp_path / "site", static=built)
-    found = files(tmp_path / "site")
-    assert found["assets/a-1.js"] == b"1" and ".stamp" not in found
-    policy = re.search(r'http-equiv="content-security-policy" content="([^"]+)"', found["index.html"].decode())[1]
+    exported = files(tmp_path / "site")
+    assert exported["assets/a-1.js"] == b"1" and ".stamp" not in exported
+    policy = re.search(r'http-equiv="content-security-policy" content="([^"]+)"', exported["index.html"].decode())[1]
     assert "script-src 'self'" in policy and "frame-ancestors" not in policy  # which is for headers only
 
 
-def test_pictures_go_along_and_missing_ones_are_told(small, tmp_path, capfd):
-    one = small("ViT")
-    pictures = [shutil.copy(path, tmp_path) for path in one.pictures]
+def test_pictures_are_included_and_missing_ones_are_reported(small, tmp_path, capfd):
+    loaded = small("ViT")
+    pictures = [shutil.copy(path, tmp_path) for path in loaded.pictures]
     examples = [Example(str(number), image=str(path)) for number, path in enumerate(pictures)]
-    atlas = ha.collect.maps(one.model, examples, tmp_path / "vit.atlas", resolution=4)
+    atlas = ha.collect.maps(loaded.model, examples, tmp_path / "vit.atlas", resolution=4)
     (tmp_path / "1.png").unlink()
     export(atlas, tmp_path / "site", static=None)
-    there = sorted(path.parent.name for path in (tmp_path / "site").rglob("image.png"))
-    assert there == ["0", "2"] and "skipped api/examples/1/image.png" in capfd.readouterr().err
+    exported = sorted(path.parent.name for path in (tmp_path / "site").rglob("image.png"))
+    assert exported == ["0", "2"] and "skipped api/examples/1/image.png" in capfd.readouterr().err
 
 
 def test_pooled_maps_are_read_a_block_at_a_time(monkeypatch, tmp_path):

@@ -1,4 +1,4 @@
-"""Full maps that are computed when they are asked for: right, one at a time, and given up when nobody waits."""
+"""Full maps that are computed on request: exact, one at a time, and canceled when no client waits."""
 
 import shutil
 import socket
@@ -38,9 +38,9 @@ def client(packaged):
 @pytest.fixture
 def passes(monkeypatch):
     """Counts forward passes."""
-    seen, run = [], capture.run
-    monkeypatch.setattr(capture, "run", lambda *rest: (seen.append(1), run(*rest)))
-    return seen
+    calls, run = [], capture.run
+    monkeypatch.setattr(capture, "run", lambda *rest: (calls.append(1), run(*rest)))
+    return calls
 
 
 def shapes(layer, tokens, target):
@@ -49,13 +49,13 @@ def shapes(layer, tokens, target):
 
 
 def assert_full(client, number, exact):
-    """All full maps of an example are those of `models.attention`."""
-    one = client.get(f"/api/examples/{number}.json").json()
-    assert [token["text"] for token in one["tokens"]] == exact.tokens
-    assert [token["text"] for token in one["target"]] == exact.target_tokens
-    assert one["full"]
+    """All full maps of an example equal those of `models.attention`."""
+    example = client.get(f"/api/examples/{number}.json").json()
+    assert [token["text"] for token in example["tokens"]] == exact.tokens
+    assert [token["text"] for token in example["target"]] == exact.target_tokens
+    assert example["full"]
     for layer in exact.layers:
-        shape = shapes(layer, len(one["tokens"]), len(one["target"]))
+        shape = shapes(layer, len(example["tokens"]), len(example["target"]))
         for head in range(layer.heads):
             path = ENDPOINTS.full_map.path(example=number, layer=layer.index, head=head)
             sent = attention(client.get(f"/{path}")).reshape(shape)
@@ -63,10 +63,10 @@ def assert_full(client, number, exact):
     assert layer.heads  # there was one
 
 
-def test_full_maps_are_those_of_the_model(client, packaged, passes):
+def test_full_maps_match_the_model(client, packaged, passes):
     for number, text in enumerate(TEXTS):
         assert_full(client, number, ha.models.attention(packaged, text))
-    assert len(passes) == 2 * len(TEXTS)  # one for us and one for the test: all heads of an example come at once
+    assert len(passes) == 2 * len(TEXTS)  # one by the server, for all heads, and one by the test
 
 
 def test_windows_and_cut_texts_are_read_as_they_were_collected(packaged, tmp_path):
@@ -76,16 +76,16 @@ def test_windows_and_cut_texts_are_read_as_they_were_collected(packaged, tmp_pat
     client = served.client(atlas, model=packaged)
     assert count > 2
     for number in range(count):
-        one = client.get(f"/api/examples/{number}.json").json()
-        assert (one["window"], one["windows"], len(one["tokens"]) <= 20) == (number, count, True)
-        assert len(attention(client.get(f"/api/examples/{number}/full/3.3.bin"))) == len(one["tokens"]) ** 2
+        example = client.get(f"/api/examples/{number}.json").json()
+        assert (example["window"], example["windows"], len(example["tokens"]) <= 20) == (number, count, True)
+        assert len(attention(client.get(f"/api/examples/{number}/full/3.3.bin"))) == len(example["tokens"]) ** 2
 
 
 def test_three_kinds_of_layers(small, tmp_path):
     model = small("T5").model
     atlas = ha.collect.maps(model, MIXED, tmp_path / "t5.atlas", resolution=8)
     client = served.client(atlas, model=model)
-    assert {one["kind"] for one in client.get("/api/atlas.json").json()["model"]["layers"]} == {
+    assert {layer["kind"] for layer in client.get("/api/atlas.json").json()["model"]["layers"]} == {
         "encoder", "decoder", "cross",
     }  # fmt: skip
     for number in (0, 4):
@@ -93,30 +93,30 @@ def test_three_kinds_of_layers(small, tmp_path):
 
 
 def test_images_and_their_pictures(small, tmp_path):
-    one = small("ViT")
-    pictures = [shutil.copy(path, tmp_path) for path in one.pictures]
+    loaded = small("ViT")
+    pictures = [shutil.copy(path, tmp_path) for path in loaded.pictures]
     examples = [Example(str(number), image=str(path)) for number, path in enumerate(pictures)]
-    atlas = ha.collect.maps(one.model, examples, tmp_path / "vit.atlas", resolution=8)
-    client = served.client(atlas, model=one.model)
+    atlas = ha.collect.maps(loaded.model, examples, tmp_path / "vit.atlas", resolution=8)
+    client = served.client(atlas, model=loaded.model)
     card = client.get("/api/atlas.json").json()
     assert card["model"]["grid"] == {"special": ["[CLS]"], "rows": 4, "columns": 4}
     for number in (0, 2):
-        assert_full(client, number, ha.models.attention(one.model, pictures[number]))
+        assert_full(client, number, ha.models.attention(loaded.model, pictures[number]))
     sent = client.get("/api/examples/1/image.png")
     assert sent.headers["content-type"] == "image/png"
     (tmp_path / "sent.png").write_bytes(sent.content)
-    with Image.open(tmp_path / "sent.png") as shown, Image.open(pictures[1]) as own:
-        assert np.array_equal(np.asarray(shown), np.asarray(own))
+    with Image.open(tmp_path / "sent.png") as shown, Image.open(pictures[1]) as original:
+        assert np.array_equal(np.asarray(shown), np.asarray(original))
     assert "reads images" in error(client.post("/api/try.json", json={"text": "a cat"}), 422)["message"]
     Image.new("RGB", (40, 50)).save(pictures[2])  # another picture under the same name: never a wrong map
-    fresh = served.client(atlas, model=one.model)
+    fresh = served.client(atlas, model=loaded.model)
     assert "has changed" in error(fresh.get("/api/examples/2/full/0.0.bin"), 409)["message"]
     (tmp_path / "0.png").unlink()
     assert "no longer where it was" in error(fresh.get("/api/examples/0/image.png"), 404)["message"]
     assert error(fresh.get("/api/examples/0/full/0.0.bin"), 422)
 
 
-def test_large_pictures_are_made_smaller_and_what_is_hidden_in_them_is_dropped(tmp_path):
+def test_large_pictures_are_made_smaller_and_lose_their_metadata(tmp_path):
     from PIL.PngImagePlugin import PngInfo
 
     from headatlas.web.views.examples import encoded_again
@@ -133,13 +133,13 @@ def test_large_pictures_are_made_smaller_and_what_is_hidden_in_them_is_dropped(t
 
 def test_a_custom_text(client, packaged):
     text = "A bell rang; the bell was old."
-    made = client.post("/api/try.json", json={"text": text})
-    one = made.json()
+    response = client.post("/api/try.json", json={"text": text})
+    example = response.json()
     exact = ha.models.attention(packaged, text)
-    assert (one["example"], one["pooled"], one["image"], one["text"]) == (-1, False, False, text)
-    assert [token["text"] for token in one["tokens"]] == exact.tokens
+    assert (example["example"], example["pooled"], example["image"], example["text"]) == (-1, False, False, text)
+    assert [token["text"] for token in example["tokens"]] == exact.tokens
     for layer, head in ((0, 2), (5, 11)):
-        path = ENDPOINTS.full_map.path(key=one["key"], layer=layer, head=head)
+        path = ENDPOINTS.full_map.path(key=example["key"], layer=layer, head=head)
         sent = attention(client.get(f"/{path}")).reshape(len(exact.tokens), -1)
         assert np.abs(sent - exact.map(layer, head)).max() <= CLOSE
     pair = client.post("/api/try.json", json={"text": "Who rang?", "pair": "A man rang."}).json()
@@ -149,30 +149,30 @@ def test_a_custom_text(client, packaged):
     assert client.post("/api/try.json", json={"text": "a " * 10_000}).json()["note"].endswith("tokens were cut off.")
 
 
-def test_the_model_is_found_by_itself_and_only_if_it_is_here(tmp_path):
+def test_the_model_is_found_automatically_and_only_if_it_is_local(tmp_path):
     atlas = served.real()
     assert atlas.header["model"]["source"] == "packaged"
     assert model_files.candidates(atlas.header["model"], None) == ["packaged"]
     assert model_files.find_local("no/such-model") is None and model_files.find_local("../x/y z") is None
     card = served.client(atlas).get("/api/atlas.json").json()
     assert card["live"] and card["live_note"] == ""
-    away = served.client(atlas, model=str(tmp_path)).get("/api/atlas.json").json()
-    assert not away["live"] and "--model FOLDER" in away["live_note"]
+    elsewhere = served.client(atlas, model=str(tmp_path)).get("/api/atlas.json").json()
+    assert not elsewhere["live"] and "--model FOLDER" in elsewhere["live_note"]
 
 
 def test_a_model_with_other_weights_is_refused(small, packaged):
     atlas = served.real()
     client = served.client(atlas, model=small("BERT").model)
     assert client.get("/api/atlas.json").json()["live"]
-    said = error(client.get("/api/examples/0/full/0.0.bin"), 503)
-    assert "has other weights" in said["message"] and "--model FOLDER" in said["command"]
+    problem = error(client.get("/api/examples/0/full/0.0.bin"), 503)
+    assert "has other weights" in problem["message"] and "--model FOLDER" in problem["command"]
     card = client.get("/api/atlas.json").json()
     assert not card["live"] and "has other weights" in card["live_note"]
     assert client.get("/api/examples/0.json").json()["full"] is False
     assert error(client.get("/api/examples/0/full/0.0.bin"), 404)
 
 
-def test_long_texts_keep_what_there_is_room_for(packaged, monkeypatch, passes):
+def test_long_texts_cache_as_many_maps_as_fit(packaged, monkeypatch, passes):
     monkeypatch.setattr("headatlas.web.compute.runner.MAP_BYTES", 1000)  # less than all maps, more than one layer
     client = served.client(served.real(), model=packaged)
     exact = ha.models.attention(packaged, TEXTS[1])
@@ -187,21 +187,21 @@ def test_long_texts_keep_what_there_is_room_for(packaged, monkeypatch, passes):
 
 @pytest.fixture
 def slow(monkeypatch):
-    """A forward pass that waits in its first layer until it is let go; the layers it reaches are counted."""
+    """A forward pass that waits in its first layer until it is released; the layers it reaches are recorded."""
     begun, go, layers, call = threading.Event(), threading.Event(), [], capture.Record.call
 
-    def waiting(self, layer, one):
+    def waiting(self, layer, attention_call):
         if isinstance(self, forward.MapRecorder):
             layers.append(layer.index)
             begun.set()
             assert go.wait(20)
-        return call(self, layer, one)
+        return call(self, layer, attention_call)
 
     monkeypatch.setattr(capture.Record, "call", waiting)
     return begun, go, layers
 
 
-def test_a_pass_ends_between_layers_when_all_who_asked_have_gone(packaged, slow):
+def test_a_pass_ends_between_layers_when_all_clients_have_left(packaged, slow):
     begun, go, layers = slow
     runner = ModelRunner(packaged)
     snapshot = AtlasWatcher(served.real(), runner.loader).snapshot()
@@ -213,7 +213,7 @@ def test_a_pass_ends_between_layers_when_all_who_asked_have_gone(packaged, slow)
     assert first is second  # one pass for both
     waiting = ask(1, 0, 0)
     assert begun.wait(20)
-    runner.jobs.leave(waiting)  # dropped before it begins
+    runner.jobs.leave(waiting)  # canceled before it starts
     runner.jobs.leave(first)
     assert not first.canceled.is_set()  # one still waits
     runner.jobs.leave(second)
@@ -221,8 +221,8 @@ def test_a_pass_ends_between_layers_when_all_who_asked_have_gone(packaged, slow)
     wait([first.future, waiting.future], 20)
     assert isinstance(first.future.exception(), forward.Canceled) and layers == [0]
     assert "no client waits" in str(waiting.future.exception())
-    again = ask(0, 0, 0)
-    assert sorted(again.future.result(20)) == list(range(6))
+    repeated = ask(0, 0, 0)
+    assert sorted(repeated.future.result(20)) == list(range(6))
     runner.close()
 
 

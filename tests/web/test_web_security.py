@@ -1,4 +1,4 @@
-"""The door of the server: who is let in, what is never given away, and that nothing a reader sends breaks it."""
+"""Access to the server: who is let in, what is never sent, and that no request breaks it."""
 
 import re
 import signal
@@ -62,31 +62,31 @@ def test_the_page_and_its_assets(client):
         "/api/../secret.txt", "/api/columns/..%2f..%2fatlas.json.bin", "/atlas.json", "/api/examples/..%2fatlas.json",
     ],
 )  # fmt: skip
-def test_nothing_outside_the_page_is_given_away(client, static, path):
-    answer = client.get(path)
-    assert answer.status_code in (404, 422) and SECRET not in answer.text and "root:" not in answer.text
-    assert set(answer.json()) == {"error"}
+def test_nothing_outside_the_page_is_sent(client, static, path):
+    response = client.get(path)
+    assert response.status_code in (404, 422) and SECRET not in response.text and "root:" not in response.text
+    assert set(response.json()) == {"error"}
 
 
-def test_a_path_is_taken_as_it_comes_over_the_wire(static):
-    """A client may tidy a path up before it sends it; a bare socket does not."""
+def test_unnormalized_paths_are_refused(static):
+    """A client may normalize a path before it sends it; a bare socket does not."""
     page = serve.BackgroundServer(served.bare())
     port = int(page.url.rpartition(":")[2].strip("/"))
     try:
         for path in ("/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fsite.py", "/../site.py"):
             with socket.create_connection(("127.0.0.1", port)) as line:
                 line.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
-                answer = b"".join(iter(lambda line=line: line.recv(65536), b"")).decode()
-            assert answer.startswith("HTTP/1.1 404") and "root:" not in answer and "import" not in answer
+                response = b"".join(iter(lambda line=line: line.recv(65536), b"")).decode()
+            assert response.startswith("HTTP/1.1 404") and "root:" not in response and "import" not in response
     finally:
         page.close()
 
 
-def test_every_answer_has_the_headers_that_keep_the_page_safe(client):
+def test_every_response_has_the_security_headers(client):
     paths = ["/", "/assets/main-1a2b.js", "/api/atlas.json", "/api/heads/maps.bin", "/nothing", "/api/examples/x.json"]
-    for answer in [*map(client.get, paths), client.post("/"), client.get("/", headers={"host": "evil.example"})]:
+    for response in [*map(client.get, paths), client.post("/"), client.get("/", headers={"host": "evil.example"})]:
         for name, value in access.HEADERS.items():
-            assert answer.headers[name] == value
+            assert response.headers[name] == value
     policy = dict(part.split(" ", 1) for part in access.POLICY.split("; "))
     assert policy["default-src"] == "'none'" and policy["script-src"] == policy["style-src"] == "'self'"
     assert "unsafe" not in access.POLICY
@@ -95,17 +95,17 @@ def test_every_answer_has_the_headers_that_keep_the_page_safe(client):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8765", "localhost:1", "LOCALHOST", "[::1]:8765", "[::1]"])
-def test_a_name_of_this_machine_is_answered(client, host):
+def test_a_host_name_of_this_machine_is_accepted(client, host):
     assert client.get("/api/heads.json", headers={"host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:8765", "", "localhost.", "["])
-def test_another_name_is_not(client, host):
+def test_another_host_name_is_refused(client, host):
     error(client.get("/api/atlas.json", headers={"host": host}), 421)
     error(client.get("/", headers={"host": host}), 421)
 
 
-def test_what_is_sent_must_be_json_of_our_own_page(client):
+def test_requests_must_be_json_from_the_page_itself(client):
     body = {"text": "hello"}
     error(client.post("/api/try.json", data=body), 415)
     error(client.post("/api/try.json", content=b'{"text":"x"}', headers={"content-type": "text/plain"}), 415)
@@ -117,16 +117,16 @@ def test_what_is_sent_must_be_json_of_our_own_page(client):
     error(client.post("/api/try.json", content=b"{", headers={"content-type": "application/json"}), 422)
 
 
-def test_too_much_is_refused(client):
+def test_large_requests_are_refused(client):
     error(client.post("/api/try.json", json={"text": "a" * 20_001}), 413)
     error(client.post("/api/try.json", json={"text": "a" * (2 << 20)}), 413)
-    chunks = (b'{"text":"' if number == 0 else b"a" * 65536 for number in range(40))  # no length is promised
+    chunks = (b'{"text":"' if number == 0 else b"a" * 65536 for number in range(40))  # no length is declared
     error(client.post("/api/try.json", content=chunks, headers={"content-type": "application/json"}), 413)
     error(client.get("/api/columns/" + "x" * 3000 + ".bin"), 414)
     error(client.get("/api/atlas.json?" + "x" * 3000), 414)
 
 
-def test_other_methods_and_paths_have_the_one_shape(client):
+def test_errors_of_other_methods_and_paths_have_one_shape(client):
     assert "GET" in client.put("/api/atlas.json", json={}).headers["allow"]
     error(client.put("/api/atlas.json", json={}), 405)
     error(client.delete("/api/atlas.json", headers={"content-type": "application/json"}), 405)
@@ -137,17 +137,17 @@ def test_other_methods_and_paths_have_the_one_shape(client):
 
 def test_markup_in_the_data_is_sent_as_json_text_only(client):
     for path in ("examples.json", "examples/2.json", "atlas.json"):
-        answer = client.get(f"/api/{path}")
-        assert answer.headers["content-type"] == "application/json"
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert NASTY in answer.text
+        response = client.get(f"/api/{path}")
+        assert response.headers["content-type"] == "application/json"
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert NASTY in response.text
 
 
-def test_a_token_is_needed_once_there_is_one(static):
+def test_a_token_is_required_if_one_is_set(static):
     client = served.client(served.full(), static=static, token=TOKEN, hosts=None)
     for path in ("/", "/api/atlas.json", "/assets/main-1a2b.js", "/?token=wrong", "/api/openapi.json"):
-        said = error(client.get(path, headers={"host": "any.example"}), 401)
-        assert TOKEN not in str(said)
+        problem = error(client.get(path, headers={"host": "any.example"}), 401)
+        assert TOKEN not in str(problem)
     assert client.get("/api/heads.json", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
     error(client.get("/api/heads.json", headers={"authorization": f"Bearer {TOKEN}x"}), 401)
     error(client.get("/api/heads.json", headers={"cookie": "headatlas_00=x; bad=\x7f"}), 401)
@@ -168,19 +168,19 @@ def test_a_token_is_needed_once_there_is_one(static):
         ("fe80::1", TOKEN, (*access.LOOPBACK, "[fe80::1]")),
     ],
 )  # fmt: skip
-def test_names_by_which_the_server_may_be_called(host, token, hosts):
+def test_host_names_that_are_allowed(host, token, hosts):
     assert serve.allowed(host, token) == hosts
 
 
 @pytest.mark.parametrize(
     ("host", "token"), [("0.0.0.0", None), ("10.0.0.7", None), ("127.0.0.1", "short"), ("::", "a b c d e f")]
 )
-def test_others_are_let_in_with_a_token_only(host, token):
+def test_other_addresses_need_a_token(host, token):
     with pytest.raises(OptionError, match="token"):
         serve.serve(served.bare(), host=host, token=token, browser=False)
 
 
-def test_errors_inside_tell_the_reader_nothing(client, monkeypatch, caplog):
+def test_internal_errors_reveal_nothing(client, monkeypatch, caplog):
     from headatlas.web.views import cards
 
     def broken(view):
@@ -192,8 +192,8 @@ def test_errors_inside_tell_the_reader_nothing(client, monkeypatch, caplog):
     assert "password 123" in caplog.text
 
 
-def test_no_request_made_from_the_schema_breaks_the_server():
-    """Requests made up from the schema, right and wrong ones: never a 5xx, and every answer has its shape."""
+def test_no_request_generated_from_the_schema_breaks_the_server():
+    """Requests generated from the schema, valid and invalid: never a 5xx, and every response has its declared shape."""
     import schemathesis
     from hypothesis import HealthCheck, given, settings
     from schemathesis import checks
@@ -201,16 +201,16 @@ def test_no_request_made_from_the_schema_breaks_the_server():
 
     app = served.client(served.full(), hosts=None).app
     schema = schemathesis.openapi.from_asgi("/api/openapi.json", app)
-    wanted = [checks.not_a_server_error, *(checks.CHECKS.get_by_names(["response_schema_conformance",
+    required = [checks.not_a_server_error, *(checks.CHECKS.get_by_names(["response_schema_conformance",
               "content_type_conformance", "status_code_conformance"]))]  # fmt: skip
-    seen = []
+    statuses = []
 
     def ask(case):
-        answer = case.call()
-        seen.append(answer.status_code)
-        case.validate_response(answer, checks=wanted)
-        if answer.status_code >= 400:
-            assert set(answer.json()) == {"error"}
+        response = case.call()
+        statuses.append(response.status_code)
+        case.validate_response(response, checks=required)
+        if response.status_code >= 400:
+            assert set(response.json()) == {"error"}
 
     few = settings(
         max_examples=5, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
@@ -218,15 +218,15 @@ def test_no_request_made_from_the_schema_breaks_the_server():
     for operation in schema.get_all_operations():
         for mode in GenerationMode:
             try:
-                made = operation.ok().as_strategy(generation_mode=mode)
-                few(given(case=made)(ask))()
+                cases = operation.ok().as_strategy(generation_mode=mode)
+                few(given(case=cases)(ask))()
             except Exception as problem:
-                if "Unsatisfiable" not in type(problem).__name__:  # a path without parameters cannot be wrong
+                if "Unsatisfiable" not in type(problem).__name__:  # a path without parameters cannot be invalid
                     raise
-    assert len(seen) > 100 and 200 in seen and {404, 422} & {*seen}
+    assert len(statuses) > 100 and 200 in statuses and {404, 422} & {*statuses}
 
 
-def test_the_command_takes_the_next_port_and_ends_well():
+def test_the_command_takes_the_next_port_and_stops_cleanly():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -243,30 +243,34 @@ def test_the_command_takes_the_next_port_and_ends_well():
         ]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=listening
-        ) as running:  # fmt: skip
-            address = running.stdout.readline().strip()
+        ) as process:  # fmt: skip
+            address = process.stdout.readline().strip()
             assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address) and f":{port}/" not in address
-            with urllib.request.urlopen(f"{address}api/atlas.json", timeout=20) as answer:
-                assert b'"bare.atlas"' in answer.read()
-            running.send_signal(signal.SIGINT)
-            said = running.stderr.read()
-            assert running.wait(20) == 0
-    assert f"port {port} is in use: using " in said and said.strip().endswith("stopped") and "Traceback" not in said
+            with urllib.request.urlopen(f"{address}api/atlas.json", timeout=20) as response:
+                assert b'"bare.atlas"' in response.read()
+            process.send_signal(signal.SIGINT)
+            messages = process.stderr.read()
+            assert process.wait(20) == 0
+    assert (
+        f"port {port} is in use: using " in messages
+        and messages.strip().endswith("stopped")
+        and "Traceback" not in messages
+    )
 
 
-def test_a_notebook_shows_the_page_and_ends_it():
+def test_a_notebook_shows_the_page_and_closes_it():
     page, other = ha.web.open(served.bare().files.url), ha.web.open(served.full())
     shown = page._repr_html_()
     assert page.url != other.url and f'src="{page.url}"' in shown and 'height="900"' in shown and "<a href" in shown
-    with urllib.request.urlopen(page.url, timeout=20) as answer:
-        assert b"<!doctype html>" in answer.read()
+    with urllib.request.urlopen(page.url, timeout=20) as response:
+        assert b"<!doctype html>" in response.read()
     other.close()
     page.close()
     with pytest.raises(OSError):
         urllib.request.urlopen(page.url, timeout=2)
 
 
-def test_without_a_built_page_the_answer_tells_how_to_build_it(tmp_path):
+def test_without_a_built_page_the_response_says_how_to_build_it(tmp_path):
     for static in (None, tmp_path, Path("nowhere")):
         page = served.client(served.bare(), static=static).get("/")
         assert page.status_code == 200 and "pip install" in page.text and "style=" not in page.text

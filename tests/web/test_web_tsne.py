@@ -22,49 +22,49 @@ LONG = (
 
 @pytest.fixture(scope="module")
 def client():
-    with served.client(served.real()) as talking:
-        yield talking
+    with served.client(served.real()) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
 def answer(client):
-    got = client.get("/api/examples/0/tsne.json")
-    assert got.status_code == 200, got.text
-    return got.json()
+    response = client.get("/api/examples/0/tsne.json")
+    assert response.status_code == 200, response.text
+    return response.json()
 
 
-def layout(found, places, number, points):
-    """A head's layout from the buffer, in its own units."""
-    scale = found["heads"][number]["scale"]
-    own = places.reshape(-1, points, 2)[number].astype(float)
-    return own * scale["step"] + [scale["x"], scale["y"]] - 32767 * scale["step"]
+def layout(payload, places, number, points):
+    """The layout of a head from the buffer, in its original units."""
+    scale = payload["heads"][number]["scale"]
+    positions = places.reshape(-1, points, 2)[number].astype(float)
+    return positions * scale["step"] + [scale["x"], scale["y"]] - 32767 * scale["step"]
 
 
-def test_layouts_are_those_of_the_library(client, answer):
+def test_layouts_match_the_library(client, answer):
     points = len(client.get("/api/examples/0.json").json()["tokens"])
     places = served.words(client.get("/api/examples/0/tsne/heads.bin"))
     model = served.real().header["model"]
     assert len(answer["heads"]) == sum(layer["heads"] for layer in model["layers"])
     assert places.size == 2 * points * len(answer["heads"])
-    found = tsne.heads("packaged", served.TEXTS[0], heads=[(0, 2), (3, 10)], restarts=8)
-    for (layer, head), expected in found.layouts.items():
+    result = tsne.heads("packaged", served.TEXTS[0], heads=[(0, 2), (3, 10)], restarts=8)
+    for (layer, head), expected in result.layouts.items():
         number = 12 * layer + head
-        one = answer["heads"][number]
-        assert (one["layer"], one["head"]) == (layer, head)
-        np.testing.assert_allclose(one["kl"], found.kl[layer, head], rtol=1e-6)
-        assert one["mass"] == pytest.approx(found.mass[layer, head])
-        seen, wanted = layout(answer, places, number, points), expected.astype(float)
-        apart = [np.linalg.norm(each[:, None] - each[None], axis=-1) for each in (seen, wanted)]
-        np.testing.assert_allclose(apart[0], apart[1], atol=4 * one["scale"]["step"])  # turned, not changed
+        entry = answer["heads"][number]
+        assert (entry["layer"], entry["head"]) == (layer, head)
+        np.testing.assert_allclose(entry["kl"], result.kl[layer, head], rtol=1e-6)
+        assert entry["mass"] == pytest.approx(result.mass[layer, head])
+        actual, wanted = layout(answer, places, number, points), expected.astype(float)
+        distances = [np.linalg.norm(positions[:, None] - positions[None], axis=-1) for positions in (actual, wanted)]
+        np.testing.assert_allclose(distances[0], distances[1], atol=4 * entry["scale"]["step"])  # rotated, not changed
 
 
 def test_activity_chains_and_states(client, answer):
-    found = tsne.activity("packaged", served.TEXTS[0])
-    for one, row in zip(answer["heads"], found.rows, strict=True):
-        assert (one["layer"], one["head"], one["chain"]) == (row["layer"], row["head"], row["chain"])
-        assert one["activity"] == pytest.approx(row["activity"], abs=1e-5)
-    assert [one["layer"] for one in answer["layers"]] == list(range(6))
-    assert all(len(one["kl"]) == 8 for one in answer["layers"])
+    result = tsne.activity("packaged", served.TEXTS[0])
+    for entry, row in zip(answer["heads"], result.rows, strict=True):
+        assert (entry["layer"], entry["head"], entry["chain"]) == (row["layer"], row["head"], row["chain"])
+        assert entry["activity"] == pytest.approx(row["activity"], abs=1e-5)
+    assert [entry["layer"] for entry in answer["layers"]] == list(range(6))
+    assert all(len(entry["kl"]) == 8 for entry in answer["layers"])
     points = len(client.get("/api/examples/0.json").json()["tokens"])
     assert served.words(client.get("/api/examples/0/tsne/states.bin")).size == 2 * 6 * points
 
@@ -74,8 +74,8 @@ def test_a_custom_text_and_short_ones(client):
         read = client.post("/api/try.json", json={"text": text}).json()
         assert read["tsne"]
         text = {"key": read["key"], "variant": "tsne"}
-        found = served.ask(client, ENDPOINTS.tsne, **text).json()
-        assert found["example"] == -1 and len(found["heads"]) == 72
+        payload = served.ask(client, ENDPOINTS.tsne, **text).json()
+        assert payload["example"] == -1 and len(payload["heads"]) == 72
         assert served.words(served.ask(client, ENDPOINTS.tsne_positions, layouts="heads", **text)).size == 2 * 72 * len(
             read["tokens"]
         )
@@ -94,22 +94,22 @@ def test_mistakes(client):
 def test_canceled_jobs_stop_between_two_heads():
     from headatlas.web.compute import forward, tsne_layouts
 
-    job, done = Job(), []
+    job, started = Job(), []
 
     def make(task):
-        done.append(task)
+        started.append(task)
         job.canceled.set()
 
     with pytest.raises(forward.Canceled):
         tsne_layouts.in_threads(make, range(100), job)
-    assert len(done) < 20
+    assert len(started) < 20
 
 
 def test_an_export_holds_layouts(tmp_path):
-    done = CliRunner().invoke(
+    result = CliRunner().invoke(
         app, ["export", served.real().files.url, str(tmp_path / "site"), "--full", "0", "--tsne", "1"]
     )
-    assert done.exit_code == 0 and "t-SNE of 1" in done.output
+    assert result.exit_code == 0 and "t-SNE of 1" in result.output
     api = tmp_path / "site" / "api" / "examples"
     assert len(json.loads((api / "0" / "tsne.json").read_text())["heads"]) == 72
     for path in ("heads.bin", "states.bin", *(f"maximum/{layer}.bin" for layer in range(6))):

@@ -22,45 +22,45 @@ TEXT = "Morwenna dismantled the xylophonists' counterfeit lighthouses."  # words
 
 @pytest.fixture(scope="module")
 def client():
-    with served.client(served.real()) as talking:
-        yield talking
+    with served.client(served.real()) as running:
+        yield running
 
 
 @cache
 def eager(source):
-    """An untouched copy of the packaged model that attends eagerly."""
+    """An unmodified copy of the packaged model with eager attention."""
     return AutoModel.from_pretrained(source, attn_implementation="eager", dtype=torch.float32).eval()
 
 
-def test_maximum_attention_is_that_of_the_models_own_maps(client):
+def test_maximum_attention_matches_the_maps_of_the_model(client):
     model = models.load("packaged")
     ids = model.tokenizer(served.TEXTS[0], return_tensors="pt")
     with torch.inference_mode():
         maps = eager(model.source)(**ids, output_attentions=True).attentions
     points = ids["input_ids"].shape[1]
     for layer in range(6):
-        got = client.get(f"/api/examples/0/tsne/maximum/{layer}.bin")
-        sent, whose = served.attention(got)[: 12 * points], served.words(got)[12 * points :]
-        assert len(whose) == 12 * points
+        response = client.get(f"/api/examples/0/tsne/maximum/{layer}.bin")
+        sent, queries = served.attention(response)[: 12 * points], served.words(response)[12 * points :]
+        assert len(queries) == 12 * points
         for head in range(12):
             for key in range(points):
                 column = [float(maps[layer][0, head, query, key]) for query in range(points)]
                 cell = head * points + key
                 assert sent[cell] == pytest.approx(max(column), abs=1e-4)
-                assert column[whose[cell]] == pytest.approx(max(column), abs=1e-5)
+                assert column[queries[cell]] == pytest.approx(max(column), abs=1e-5)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_layouts_are_those_of_the_library(client, name):
+def test_layouts_match_the_library(client, name):
     read = client.post("/api/try.json", json={"text": TEXT}).json()
     text = {"key": read["key"], "variant": name}
     answer = served.ask(client, ENDPOINTS.tsne, **text).json()
     special, unit = VARIANTS[name]
     assert (answer["special"], answer["unit"]) == (special, unit)
-    found = tsne.heads("packaged", TEXT, heads=[(0, 2), (3, 10)], restarts=8, special=special, unit=unit)
-    for (layer, head), kl in found.kl.items():
+    result = tsne.heads("packaged", TEXT, heads=[(0, 2), (3, 10)], restarts=8, special=special, unit=unit)
+    for (layer, head), kl in result.kl.items():
         np.testing.assert_allclose(answer["heads"][12 * layer + head]["kl"], kl, rtol=1e-6)
-    points = len(found.points[0].text)
+    points = len(result.points[0].text)
     tokens = len(read["tokens"])
     assert points < tokens - 2 if unit == "word" else points == tokens - (0 if special else 2)
     assert served.words(served.ask(client, ENDPOINTS.tsne_positions, layouts="heads", **text)).size == 2 * 72 * points
@@ -68,7 +68,7 @@ def test_layouts_are_those_of_the_library(client, name):
 
 
 def test_words_and_plain_maxima_by_slow_loops(client):
-    """Words are made, then special tokens dropped, then the largest taken; hidden states of a word are its mean."""
+    """Pieces are joined to words, special tokens dropped, then the maximum taken; the state of a word is the mean."""
     from headatlas.web.compute import tsne_layouts as page
 
     reading = tsne.reading.read("packaged", TEXT)
@@ -79,26 +79,26 @@ def test_words_and_plain_maxima_by_slow_loops(client):
             groups[-1].append(number)
         else:
             groups.append([number])
-    groups = [one for one in groups if not side.special[one[0]]]
+    groups = [group for group in groups if not side.special[group[0]]]
     assert max(map(len, groups)) > 2
-    whole = reading.maps[3][7]
-    words = [[np.mean([sum(whole[i, j] for j in keys) for i in queries]) for keys in groups] for queries in groups]
-    how = page.options("tsne-plain-words")
-    units = page.maps_of(reading, reading.model.layers[3], how)
+    attention = reading.maps[3][7]
+    words = [[np.mean([sum(attention[i, j] for j in keys) for i in queries]) for keys in groups] for queries in groups]
+    options = page.options("tsne-plain-words")
+    units = page.maps_of(reading, reading.model.layers[3], options)
     np.testing.assert_allclose(units.maps[7], words, atol=1e-6)
-    states = page.states_of(reading, reading.model.layers[3], how)
-    slow = [reading.hidden[3][one].mean(0) for one in groups]
+    states = page.states_of(reading, reading.model.layers[3], options)
+    slow = [reading.hidden[3][group].mean(0) for group in groups]
     np.testing.assert_allclose(states, slow, atol=1e-5)
     key = client.post("/api/try.json", json={"text": TEXT}).json()["key"]
-    got = served.ask(client, ENDPOINTS.tsne_maximum, key=key, variant="tsne-plain-words", layer=3)
+    response = served.ask(client, ENDPOINTS.tsne_maximum, key=key, variant="tsne-plain-words", layer=3)
     size = len(groups)
     np.testing.assert_allclose(
-        served.attention(got)[7 * size : 8 * size], np.array(words, np.float64).max(0), atol=1e-4
+        served.attention(response)[7 * size : 8 * size], np.array(words, np.float64).max(0), atol=1e-4
     )
 
 
-def test_texts_of_which_nothing_is_left(client):
-    """Without its special tokens an empty-looking text has no point, and one word is a point alone."""
+def test_texts_without_plain_tokens(client):
+    """Without special tokens, a text may have no points or a single one."""
     for text in ("a", "[SEP]"):
         read = client.post("/api/try.json", json={"text": text}).json()
         text = {"key": read["key"], "variant": "tsne-plain"}
@@ -107,7 +107,7 @@ def test_texts_of_which_nothing_is_left(client):
         assert served.ask(client, ENDPOINTS.tsne_positions, layouts="heads", **text).status_code == 200
 
 
-def test_progress_is_told_and_begins_nothing(client):
+def test_asking_for_progress_starts_nothing(client):
     assert client.get("/api/examples/1/tsne-words/progress.json").json() == {"done": 0, "total": 0}
     assert client.get(f"/api/try/{'0' * 32}/tsne/progress.json").json() == {"done": 0, "total": 0}
     served.error(client.get("/api/examples/1/other/progress.json"), 422)
@@ -120,10 +120,10 @@ def test_progress_counts_heads_and_layers(monkeypatch):
 
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(vectors, layer, how, states=page._states):
+    def slow(vectors, layer, options, states=page._states):
         begun.set()
         assert go_on.wait(30)
-        return states(vectors, layer, how)
+        return states(vectors, layer, options)
 
     monkeypatch.setattr(page, "_states", slow)  # all heads are done when the first layer begins
     runner = ModelRunner()
@@ -131,8 +131,8 @@ def test_progress_counts_heads_and_layers(monkeypatch):
     pending = requests.layouts(runner, snapshot, example=1, variant="tsne")
 
     def progress(variant):
-        told = requests.progress(runner, snapshot, example=1, variant=variant)
-        return told.done, told.total
+        payload = requests.progress(runner, snapshot, example=1, variant=variant)
+        return payload.done, payload.total
 
     try:
         assert isinstance(pending, Pending) and begun.wait(60)

@@ -1,4 +1,4 @@
-"""The plan of the house holds: imports go one way, a bare import is light, and every example in the docs runs."""
+"""The architecture holds: imports go one way, a bare import is light, and every example in the docs runs."""
 
 import ast
 import contextlib
@@ -20,7 +20,7 @@ from headatlas.atlas import schema
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "headatlas"
 
-# each part may import those on a lower level, and its own package; a stage is a package of its own
+# each part may import from lower levels and from its own package; every stage is a separate package
 LEVELS = {
     "errors": 0, "statistics": 1, "numeric": 1, "parallel": 1, "progress": 1, "wording": 1, "options": 1, "registry": 1,
     "data": 2, "models": 3, "atlas": 4, "stages": 5, "pipeline": 6, "plot": 6, "web": 7, "cli": 8, "__main__": 9,
@@ -42,7 +42,7 @@ def modules():
 
 
 def imports(tree):
-    """Names imported anywhere but under TYPE_CHECKING."""
+    """Names imported anywhere except under TYPE_CHECKING."""
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             node.body = []
@@ -71,14 +71,14 @@ def test_imports_inside_web_go_one_way():
         for name in imports(ast.parse(path.read_text())):
             if name.startswith("headatlas.web."):
                 other = name.split(".")[2]
-                right = other == part or WEB_LEVELS[other] < WEB_LEVELS[part]
-                assert right, f"{path.relative_to(SOURCE)} must not import {name}"
+                allowed = other == part or WEB_LEVELS[other] < WEB_LEVELS[part]
+                assert allowed, f"{path.relative_to(SOURCE)} must not import {name}"
 
 
 @pytest.mark.parametrize(
     ("library", "files"), [("dask", {"parallel.py"}), ("distributed", {"parallel.py"}), ("zarr", {"zarr_arrays.py"})]
 )
-def test_a_library_is_known_in_one_place(library, files):
+def test_a_library_is_imported_in_one_place(library, files):
     users = set()
     for path, _ in modules():
         if library in {name.split(".")[0] for name in imports(ast.parse(path.read_text()))}:
@@ -90,8 +90,8 @@ def test_a_library_is_known_in_one_place(library, files):
 def test_a_bare_import_and_help_are_light(code):
     lines = ["import sys", "try:", f"    {code}", "except SystemExit:", "    pass"]
     code = "\n".join([*lines, f"print(sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"])
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stderr.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert process.stderr.strip() == "[]"
 
 
 def test_files_and_functions_stay_small():
@@ -120,10 +120,10 @@ PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 def test_examples_in_the_docs_run(page, tmp_path, monkeypatch, capsys):
     """Python blocks in one namespace, and `$ headatlas …` lines of console blocks, top to bottom in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    space = {"__name__": "page"}
+    namespace = {"__name__": "page"}
     for language, block in re.findall(r"^```(python|console)\n(.*?)^```", page.read_text(), re.M | re.S):
         if language == "python":
-            exec(compile(block, page.name, "exec"), space)
+            exec(compile(block, page.name, "exec"), namespace)
             continue
         for line in re.findall(r"^\$ (.*)$", block, re.M):
             assert line.startswith(("headatlas ", "make ")), f"{page.name}: cannot run {line!r}"
@@ -132,7 +132,7 @@ def test_examples_in_the_docs_run(page, tmp_path, monkeypatch, capsys):
 
 
 def run(line):
-    """A command line as the shell would take it; `> FILE` is understood."""
+    """Run a command line like a shell; `> FILE` is supported."""
     command, _, target = line.partition(" > ")
     arguments = shlex.split(command, comments=True)[1:]
     with contextlib.ExitStack() as stack:
@@ -143,7 +143,7 @@ def run(line):
     assert end.value.code in (0, None), f"{line!r} ended with {end.value.code}"
 
 
-def test_links_in_the_docs_lead_somewhere():
+def test_links_in_the_docs_have_targets():
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
             if "://" not in target:
@@ -159,10 +159,10 @@ def test_every_stage_has_its_page_and_the_readme_its_two_commands():
 
 
 def test_files_named_in_the_design_exist():
-    """The drawing of a map's path names a file at each step."""
+    """The diagram of the path of a map names a file at each step."""
     text = (ROOT / "docs" / "design.md").read_text()
-    drawing = text[text.index("## The path of one attention map") : text.index("## Decisions")]
-    names = re.findall(r"[\w/]+\.(?:py|ts)\b", drawing)
+    diagram = text[text.index("## The path of one attention map") : text.index("## Decisions")]
+    names = re.findall(r"[\w/]+\.(?:py|ts)\b", diagram)
     assert len(names) > 12
     for name in names:
         assert (ROOT / name).exists() or (SOURCE / name).exists(), f"docs/design.md names {name}"
