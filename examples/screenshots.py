@@ -26,6 +26,7 @@ PLACES = {
     "head": "#/head/0.2?head=0.2",
     "examples": "#/examples",
     "example": "#/examples/0?example=0&heads=0.2,3.5",
+    "data": "#/data",
     "tsne": "#/tsne/0?example=0&head=1.8",
 }
 

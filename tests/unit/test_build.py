@@ -13,7 +13,6 @@ import pytest
 from conftest import ROOT
 
 # what a build environment has besides Python itself
-PRESENT = {"fastapi", "pydantic", "starlette", "headatlas"}
 FOREIGN = (
     "numpy",
     "zarr",
