@@ -87,11 +87,11 @@ def retrieval(made: dict[str, Any], path: Path, few: int) -> dict[str, Any]:
     part = min(examples, max(4, few // heads))
     results: dict[str, Any] = {"examples": examples, "heads": heads, "few": part, "all": {}, "subset": {}}
     for name, encoder in made.items():
-        whole = not name.startswith("vit")
-        count = (examples if whole else part) * heads
+        all_maps = not name.startswith("vit")
+        count = (examples if all_maps else part) * heads
         got = vectors(name, encoder, maps[:count], stats[:count])
         got = got.reshape(-1, heads, got.shape[-1])
-        if whole:
+        if all_maps:
             results["all"][name] = head_retrieval(got)
         # what is fitted to an atlas stays fitted to all of it: more than the vision models get, and in its favor
         results["subset"][name] = head_retrieval(got[:part])
@@ -121,10 +121,10 @@ def known_patterns(made: dict[str, Any], count: int, few: int) -> dict[str, Any]
     stats = textless(maps)
     results: dict[str, Any] = {"maps": count, "few": few, "generators": list(names), "all": {}, "subset": {}}
     for name, encoder in made.items():
-        whole = not name.startswith("vit")
-        part = slice(None if whole else few)
+        all_maps = not name.startswith("vit")
+        part = slice(None if all_maps else few)
         got = vectors(name, encoder, maps[part], stats[part])
-        if whole:
+        if all_maps:
             results["all"][name] = rand_index(got, labels)
         results["subset"][name] = rand_index(got[:few], labels[:few])
     return results
@@ -147,8 +147,8 @@ def speed(made: dict[str, Any]) -> dict[str, float]:
     return {name: statistics.median(values[1:]) for name, values in rates.items()}
 
 
-def line(name: str, whole: Any, few: Any) -> None:
-    print(f"  {name:<16}{written(whole):<26}{written(few)}")
+def line(name: str, full: Any, few: Any) -> None:
+    print(f"  {name:<16}{written(full):<26}{written(few)}")
 
 
 def written(value: Any) -> str:

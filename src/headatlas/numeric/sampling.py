@@ -38,8 +38,8 @@ def random_sample(
     index : array (map, 3)
         Example, layer and head of each map.
     """
-    each, rest = divmod(min(size, examples * len(heads)), max(1, len(heads)))
-    counts = np.full(len(heads), max(1, each) if remainder is None else each)
+    per_head, rest = divmod(min(size, examples * len(heads)), max(1, len(heads)))
+    counts = np.full(len(heads), max(1, per_head) if remainder is None else per_head)
     if remainder is not None:
         counts[np.random.default_rng(remainder).permutation(len(heads))[:rest]] += 1
     drawn = [
@@ -58,10 +58,10 @@ def systematic_sample(examples: int, heads: Heads, size: int, seed: int) -> Inde
     >>> systematic_sample(100, np.array([[0, 0], [0, 1]]), 4, seed=0).tolist()
     [[13, 0, 1], [31, 0, 0], [63, 0, 1], [81, 0, 0]]
     """
-    each = min(examples, max(1, size // len(heads)))
+    per_head = min(examples, max(1, size // len(heads)))
     phase = np.random.default_rng(seed).random(len(heads))
-    example = ((np.arange(each)[:, None] + phase) * (examples / each)).astype(np.int64).clip(max=examples - 1)
-    return _index(example.ravel(), np.tile(np.arange(len(heads)), each), heads)
+    example = ((np.arange(per_head)[:, None] + phase) * (examples / per_head)).astype(np.int64).clip(max=examples - 1)
+    return _index(example.ravel(), np.tile(np.arange(len(heads)), per_head), heads)
 
 
 def _index(example: NDArray[np.int64], head: NDArray[np.int64], heads: Heads) -> Index:

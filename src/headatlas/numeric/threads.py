@@ -77,10 +77,10 @@ def _set_threads(library: Any, count: int) -> None:
 
     threadpoolctl 3.7 and later ignores all threads but the first that set a limit, until that one lets go.
     """
-    let_go = getattr(library, "clear_controlling_thread", lambda force: None)
-    let_go(force=True)
+    release = getattr(library, "clear_controlling_thread", lambda force: None)
+    release(force=True)
     library.set_num_threads(count)
-    let_go(force=True)
+    release(force=True)
 
 
 _process = _ProcessLimits()

@@ -111,9 +111,9 @@ def crop(maps: Tensor, starts: Tensor, sizes: Tensor) -> Tensor:
 
 def coarser(maps: Tensor, side: int) -> Tensor:
     """Pool maps to a smaller side, and resize them back."""
-    whole = _shares(torch.zeros(1), torch.ones(1), side)[0]  # share of each of the 32 bins in each larger bin
-    back = whole / whole.sum(1, keepdim=True)
-    return whole.T @ (back @ maps @ whole.T) @ back
+    bin_shares = _shares(torch.zeros(1), torch.ones(1), side)[0]  # share of each of the 32 bins in each larger bin
+    back = bin_shares / bin_shares.sum(1, keepdim=True)
+    return bin_shares.T @ (back @ maps @ bin_shares.T) @ back
 
 
 def _shares(starts: Tensor, sizes: Tensor, side: int) -> Tensor:
