@@ -43,7 +43,7 @@ METHODS = {
 
 
 def write_atlas(path, maps):
-    """Features, and what correlate reads beside labels: no model is needed to time clusters."""
+    """Features, and what correlate reads besides labels: no model is needed to time clustering."""
     import numpy as np
 
     from headatlas import cluster
@@ -92,7 +92,7 @@ def write_collection(atlas, sizes, rng):
 
 
 def one_run(path, what, name):
-    """In a process of its own: seconds of CPU and megabytes at most."""
+    """In a separate process: CPU seconds and peak memory in megabytes."""
     import headatlas as ha
     from headatlas import cluster, correlate, project
 

@@ -67,11 +67,11 @@ def one_batch(repeats=15, examples=5, tokens=384):
             plain[kind](**batch.inputs, **options)
 
     def ours():
-        def lay(e, kind, causal):
+        def make_layout(e, kind, causal):
             tokens_of_example = encoded[e].source
             return text_layout(tokens_of_example, tokens_of_example, names.specials, names.separator, 32, causal)
 
-        capture.run(model, batch.inputs, Reduce(model, batch, names, 32, lay))
+        capture.run(model, batch.inputs, Reduce(model, batch, names, 32, make_layout))
 
     contenders = {
         "sdpa forward, no maps": lambda: forward("sdpa"),

@@ -1,4 +1,4 @@
-"""What a projection costs, fitting and placing apart, and how far it can be believed.
+"""What a projection costs, fitting and placing separately, and how far it can be trusted.
 
     python benchmarks/project.py [ATLAS] [--methods pca umap tsne] [--sample 5000] [--json]
 
@@ -40,7 +40,7 @@ def peak():
 
 
 def fit(path, kind, sample, file):
-    """In a process of its own: fit, judge, and leave the fitted projection in a file."""
+    """In a separate process: fit, measure trust, and write the fitted projection to a file."""
     import headatlas as ha
     from headatlas import project
     from headatlas.stages.project.methods import CLASSES
@@ -61,7 +61,7 @@ def fit(path, kind, sample, file):
 
 
 def place(path, file):
-    """In a process of its own: place all that was not fitted, and once more."""
+    """In a separate process: place all maps that were not fitted, twice."""
     import numpy as np
 
     import headatlas as ha

@@ -35,7 +35,7 @@ from headatlas.stages.tsne.reading import Reading
 
 
 def text_of(model, tokens, first=0):
-    """A reading of exactly so many tokens: passages from `first` on, cut before the closing special tokens."""
+    """A reading of exactly `tokens` tokens: passages from `first` on, cut before the closing special tokens."""
     passages = [example.text for example in data.load("sample")][first:]
     text = ""
     for passage in passages:
@@ -63,8 +63,8 @@ def open_tsne(p, runs):
 
         places, start = [], time.process_time()
         for seed in range(runs):
-            made = TSNE(initialization="random", random_state=seed, n_jobs=1, negative_gradient_method="bh")
-            places.append(np.asarray(made.fit(affinities=PrecomputedAffinities(p.copy())), np.float32))
+            optimizer = TSNE(initialization="random", random_state=seed, n_jobs=1, negative_gradient_method="bh")
+            places.append(np.asarray(optimizer.fit(affinities=PrecomputedAffinities(p.copy())), np.float32))
         seconds = (time.process_time() - start) / runs
     return kernel.divergence(p, np.stack(places)), seconds
 
@@ -79,9 +79,9 @@ def against(count, runs, restarts):
     rng, rows = np.random.default_rng(0), []
     for model in (models.load("packaged"), models.load(folder_of("smollm2"))):
         readings = [text_of(model, tokens) for tokens in (200, 256)]
-        every = choose(model, "all")
-        for place, number in enumerate(rng.choice(len(every), count // 2, replace=False)):
-            layer, head = every[number]
+        all_heads = choose(model, "all")
+        for place, number in enumerate(rng.choice(len(all_heads), count // 2, replace=False)):
+            layer, head = all_heads[number]
             reading = readings[place % 2]
             p = head_affinity(reading, model.layers[layer], head).p
             (kl, seconds), (their_kl, their_seconds) = ours(p, restarts), open_tsne(p, runs)

@@ -18,7 +18,7 @@ WORDS = range(80, 111)
 
 
 def paragraphs(path: Path, count: int) -> list[str]:
-    """So many paragraphs, at even distances."""
+    """Evenly spaced paragraphs."""
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     fitting = [line for line in lines if len(line.split()) in WORDS and not line.startswith("= ")]
     return [fitting[number * len(fitting) // count] for number in range(count)]

@@ -105,28 +105,28 @@ def cluster_maps(atlas: Atlas, of: str, clusters: list[int]) -> NDArray[np.float
     count, size = -(-array.shape[0] // block), block * int(np.prod(array.shape[1:])) * array.dtype.itemsize
     most = max(1, min(MEANS // size, PIECES // (array.shape[1] * array.shape[2])))
     drawn = range(count) if count <= most else np.sort(np.random.default_rng(0).permutation(count)[:most]).tolist()
-    sums, seen = np.zeros((len(clusters), *array.shape[3:])), np.zeros(len(clusters), np.int64)
+    sums, map_counts = np.zeros((len(clusters), *array.shape[3:])), np.zeros(len(clusters), np.int64)
     for number in drawn:
         rows = slice(number * block, (number + 1) * block)
         labels, maps = atlas.read("labels", rows, of), atlas.read("pooled", rows)
         for place, cluster in enumerate(clusters):
             members = maps[labels == cluster]
             sums[place] += members.sum(0, dtype=np.float64)
-            seen[place] += len(members)
+            map_counts[place] += len(members)
     if count > most:
-        for place, more in _more(atlas, of, clusters, seen, {*drawn}, block).items():
+        for place, more in _more(atlas, of, clusters, map_counts, {*drawn}, block).items():
             sums[place] += pooled(atlas, more).sum(0)
-            seen[place] += len(more)
+            map_counts[place] += len(more)
     with np.errstate(invalid="ignore"):
-        means: NDArray[np.float64] = sums / seen[:, None, None]
+        means: NDArray[np.float64] = sums / map_counts[:, None, None]
     return means
 
 
 def _more(
-    atlas: Atlas, of: str, clusters: list[int], seen: NDArray[np.int64], drawn: set[int], block: int
+    atlas: Atlas, of: str, clusters: list[int], map_counts: NDArray[np.int64], drawn: set[int], block: int
 ) -> dict[int, NDArray[np.int64]]:
     """Indices of maps in other blocks, for clusters with too few maps in the sample."""
-    few = [place for place in range(len(clusters)) if seen[place] < ENOUGH]
+    few = [place for place in range(len(clusters)) if map_counts[place] < ENOUGH]
     candidates: dict[int, list[NDArray[np.int64]]] = {place: [] for place in few}
     for rows, labels in read_blocks(atlas, "labels", of) if few else ():
         for place in few:
@@ -134,7 +134,7 @@ def _more(
             candidates[place].append(members[~np.isin(members[:, 0] // block, [*drawn])])
     joined = {place: np.concatenate(parts) for place, parts in candidates.items()}
     rng = np.random.default_rng(0)
-    wanted = {place: rng.permutation(len(members))[: ENOUGH - seen[place]] for place, members in joined.items()}
+    wanted = {place: rng.permutation(len(members))[: ENOUGH - map_counts[place]] for place, members in joined.items()}
     return {place: members[wanted[place]] for place, members in joined.items() if len(members)}
 
 

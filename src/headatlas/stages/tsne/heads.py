@@ -124,8 +124,8 @@ def lay_out_head(reading: Reading, how: How, head: Head) -> tuple[Head, Layout]:
         p = head_affinity(reading, layer, head[1], how.special, how.unit)
     except Empty as reason:
         count = len(head_points(reading, layer, how.special, how.unit).text)
-        nowhere = np.full((count, 2), np.nan, np.float32)
-        return head, Layout(nowhere, np.full(how.restarts, np.nan), 0.0, (str(reason),))
+        no_positions = np.full((count, 2), np.nan, np.float32)
+        return head, Layout(no_positions, np.full(how.restarts, np.nan), 0.0, (str(reason),))
     positions, kl = kernel.layouts(p.p, restarts=how.restarts, seed=(how.seed, *head), iterations=how.iterations)
     return head, Layout(positions[int(kl.argmin())], kl, p.mass, p.notes)
 
