@@ -294,7 +294,7 @@ STATISTICS: tuple[Statistic, ...] = (
         short="to the token itself and four on each side", group="offset", about="position", square_only=True,
         high=Naming("neighbors", target="its neighbors"), rank=23,
     ),
-    # without a causal mask the token after the query's own counts as induction; `next` tells it better
+    # without a causal mask the token after the query counts as induction; `next` describes it better
     Statistic(
         "induction_only", "attention to what followed the same token, beyond the next one",
         "`induction` − `next`",

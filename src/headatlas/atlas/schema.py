@@ -23,7 +23,7 @@ BOOKKEEPING = ("example", "id", "text", "pair", "image", "window", "windows", "o
 LENGTHS = ("n_tokens", "n_target")  # ours too, but worth showing
 TABLE_ROWS = 128  # examples in a row group of `examples` and `tokens`; blocks of examples divide it
 
-COLLECT = "collect"  # the stage that creates an atlas: its one result has no folder of its own
+COLLECT = "collect"  # the stage that creates an atlas: its one result has no separate folder
 MAP = ("example", "layer", "head")
 
 

@@ -30,7 +30,7 @@ def result_line(stage: str, facts: Facts) -> str:
 
 
 def method_name(method: str) -> str:
-    """A projection's method, as it is written.
+    """The usual name of a projection's method.
 
     >>> method_name("tsne"), method_name("my method")
     ('t-SNE', 'my method')

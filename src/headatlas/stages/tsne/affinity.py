@@ -189,7 +189,7 @@ def _notes(p: NDArray[np.float64], mass: float, cut: Map, names: list[str]) -> l
     if parts.max() > 0:
         sizes = np.sort(np.bincount(parts))[::-1]
         shown = ", ".join(map(str, sizes[:4])) + (" …" if len(sizes) > 4 else "")
-        notes.append(f"P falls into {len(sizes)} parts ({shown} points): how they lie to one another means nothing")
+        notes.append(f"P falls into {len(sizes)} parts ({shown} points): their relative positions have no meaning")
     if len(cut) > 2:
         repeated = len(cut) - len(np.unique(cut.round(6), axis=0))
         if repeated:

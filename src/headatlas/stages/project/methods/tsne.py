@@ -50,7 +50,7 @@ class Tsne(Method):
         return np.asarray(self.fitted, np.float32)
 
     def place(self, vectors: Vectors) -> Vectors:
-        """Positions of further vectors, by openTSNE's own transform; they do not push one another."""
+        """Positions of further vectors, by openTSNE's own transform; they do not repel one another."""
         return np.asarray(self.fitted.transform(vectors), np.float32)
 
 
