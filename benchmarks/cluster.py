@@ -3,10 +3,10 @@
     python benchmarks/cluster.py [--sizes 10000 100000] [--repeats 3] [--methods kmeans dbscan] [--json]
 
 An atlas with features of 64 numbers a map (a mixture of thirty overlapping patterns, 72 heads that prefer some of them)
-is written to a temporary folder for each size. Each method runs with its defaults in a process of its own: CPU time of
+is written to a temporary folder for each size. Each method runs with its defaults in a separate process: CPU time of
 all threads, and peak memory (VmHWM). Sizes up to 30,000 are run `--repeats` times and the median
 is given; larger ones once.
-The cost at the largest size over that at the smallest is held against the ratio of n log n.
+The cost at the largest size over that at the smallest is compared with the ratio of n log n.
 
     python benchmarks/cluster.py --agree x.atlas [--k 15]
 
@@ -43,7 +43,7 @@ METHODS = {
 
 
 def write_atlas(path, maps):
-    """Features, and what correlate reads beside labels: no model is needed to time clusters."""
+    """Features, and what correlate reads besides labels: no model is needed to time clustering."""
     import numpy as np
 
     from headatlas import cluster
@@ -92,7 +92,7 @@ def write_collection(atlas, sizes, rng):
 
 
 def one_run(path, what, name):
-    """In a process of its own: seconds of CPU and megabytes at most."""
+    """In a separate process: CPU seconds and peak memory in megabytes."""
     import headatlas as ha
     from headatlas import cluster, correlate, project
 

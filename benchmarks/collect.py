@@ -67,11 +67,11 @@ def one_batch(repeats=15, examples=5, tokens=384):
             plain[kind](**batch.inputs, **options)
 
     def ours():
-        def lay(e, kind, causal):
+        def make_layout(e, kind, causal):
             tokens_of_example = encoded[e].source
             return text_layout(tokens_of_example, tokens_of_example, names.specials, names.separator, 32, causal)
 
-        capture.run(model, batch.inputs, Reduce(model, batch, names, 32, lay))
+        capture.run(model, batch.inputs, Reduce(model, batch, names, 32, make_layout))
 
     contenders = {
         "sdpa forward, no maps": lambda: forward("sdpa"),
@@ -110,13 +110,13 @@ def plain_script(spec, limit, padding, cut):
     def numbers(attention, ids):
         n = len(ids)
         at = np.arange(n)
-        apart = at[None, :] - at[:, None]
+        offset = at[None, :] - at[:, None]
         results = [attention.diagonal(o, 1, 2).mean(-1) for o in range(-4, 5) if abs(o) < n]
         results.append(-(attention * np.log(attention + 1e-12)).sum(-1).mean(-1))
         results.append(results[-1] / np.log(n))
         results.append(attention.max(-1).mean(-1))
-        results.append((attention * np.abs(apart)).sum(-1).mean(-1))
-        results.append((attention * apart).sum(-1).mean(-1))
+        results.append((attention * np.abs(offset)).sum(-1).mean(-1))
+        results.append((attention * offset).sum(-1).mean(-1))
         mean = (attention * at).sum(-1)
         results.append(np.sqrt(np.maximum((attention * at**2).sum(-1) - mean**2, 0)).mean(-1))
         for token in (101, 102, 100, 103):
@@ -124,8 +124,8 @@ def plain_script(spec, limit, padding, cut):
         results.append(attention[:, :, np.isin(ids, (1010, 1012))].sum(-1).mean(-1))
         results.append(attention[:, ids == 102][:, :, ids == 102].sum(-1).mean(-1))
         results.append(attention[:, ids != 102][:, :, ids == 102].sum(-1).mean(-1))
-        same = (ids[None, :] == ids[:, None]) & (apart != 0)
-        after = np.concatenate([np.zeros((n, 1), bool), ids[None, :-1] == ids[:, None]], 1) & (apart != 0)
+        same = (ids[None, :] == ids[:, None]) & (offset != 0)
+        after = np.concatenate([np.zeros((n, 1), bool), ids[None, :-1] == ids[:, None]], 1) & (offset != 0)
         results.append((attention * same).sum(-1).mean(-1))
         results.append((attention * after).sum(-1).mean(-1))
         return np.stack(results, -1)
@@ -191,7 +191,7 @@ def memory(spec, sizes=(300, 3000)):
     return results
 
 
-def whole(spec):
+def full_command(spec):
     """One run of the command on the whole file, in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.atlas"
@@ -231,7 +231,7 @@ def main():
         return
     spec = f"squad:{given.squad}" if given.squad.exists() else "sample:questions"
     results = (
-        {"everything in one command": whole(spec)}
+        {"everything in one command": full_command(spec)}
         if given.whole
         else {
             "one batch, CPU time on one thread": one_batch(),

@@ -40,7 +40,7 @@ from headatlas.stages.features.patterns import patterns
 from headatlas.stages.features.trained import TrainedEncoder
 
 ENCODERS = ("attention-ssl", "without", "pooled", "stats", "vit", "vit-capstone")
-SEED = 11  # of the patterns; training draws its own with another
+SEED = 11  # of the patterns; training uses another seed
 ROUNDS = 5
 
 
@@ -54,23 +54,23 @@ def random_vit(folder: str) -> str:
 
 
 def encoders(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
-    """Those asked for by name; pooled and stats are fitted to each atlas, so they stand here as None."""
-    made: dict[str, Any] = dict.fromkeys(arguments.encoders)
-    if "attention-ssl" in made:
-        made["attention-ssl"] = TrainedEncoder.open(str(arguments.weights), "attention-ssl")
-    if "without" in made and arguments.without:
-        made["without"] = TrainedEncoder.open(str(arguments.without), "without")
-    elif "without" in made:
-        del made["without"]
-    name = arguments.vit or (random_vit(folder) if {"vit", "vit-capstone"} & set(made) else "")
+    """The requested encoders by name; pooled and stats are fitted to each atlas, so they are None here."""
+    chosen: dict[str, Any] = dict.fromkeys(arguments.encoders)
+    if "attention-ssl" in chosen:
+        chosen["attention-ssl"] = TrainedEncoder.open(str(arguments.weights), "attention-ssl")
+    if "without" in chosen and arguments.without:
+        chosen["without"] = TrainedEncoder.open(str(arguments.without), "without")
+    elif "without" in chosen:
+        del chosen["without"]
+    name = arguments.vit or (random_vit(folder) if {"vit", "vit-capstone"} & set(chosen) else "")
     for key, preprocess in (("vit", "default"), ("vit-capstone", "capstone")):
-        if key in made:
-            made[key] = vision.load(name, preprocess)
-    return made
+        if key in chosen:
+            chosen[key] = vision.load(name, preprocess)
+    return chosen
 
 
 def vectors(name: str, encoder: Any, maps: np.ndarray, stats: np.ndarray) -> np.ndarray:
-    """Vectors (map, feature), less their mean."""
+    """Vectors (map, feature) minus their mean."""
     if name == "stats":
         results = StatsEncoder.fit(stats, {}).encode(None, stats)
     else:
@@ -79,22 +79,22 @@ def vectors(name: str, encoder: Any, maps: np.ndarray, stats: np.ndarray) -> np.
     return results - results.mean(0)
 
 
-def retrieval(made: dict[str, Any], path: Path, few: int) -> dict[str, Any]:
+def retrieval(encoders: dict[str, Any], path: Path, few: int) -> dict[str, Any]:
     atlas = ha.open(path)
     maps, stats = atlas.read("pooled"), atlas.read("stats")
     examples, heads = maps.shape[0], maps.shape[1] * maps.shape[2]
     maps, stats = maps.reshape(examples * heads, *maps.shape[3:]), stats.reshape(examples * heads, -1)
     part = min(examples, max(4, few // heads))
     results: dict[str, Any] = {"examples": examples, "heads": heads, "few": part, "all": {}, "subset": {}}
-    for name, encoder in made.items():
-        whole = not name.startswith("vit")
-        count = (examples if whole else part) * heads
-        got = vectors(name, encoder, maps[:count], stats[:count])
-        got = got.reshape(-1, heads, got.shape[-1])
-        if whole:
-            results["all"][name] = head_retrieval(got)
-        # what is fitted to an atlas stays fitted to all of it: more than the vision models get, and in its favor
-        results["subset"][name] = head_retrieval(got[:part])
+    for name, encoder in encoders.items():
+        all_maps = not name.startswith("vit")
+        count = (examples if all_maps else part) * heads
+        encoded = vectors(name, encoder, maps[:count], stats[:count])
+        encoded = encoded.reshape(-1, heads, encoded.shape[-1])
+        if all_maps:
+            results["all"][name] = head_retrieval(encoded)
+        # encoders fitted to an atlas stay fitted to all of it, which favors them over the vision models
+        results["subset"][name] = head_retrieval(encoded[:part])
     return results
 
 
@@ -109,36 +109,36 @@ def rand_index(vectors: np.ndarray, labels: np.ndarray) -> float:
 def textless(maps: np.ndarray) -> np.ndarray:
     """Statistics (map, statistic) that need no text, by their definitions."""
     side = np.arange(maps.shape[1])
-    step = side[None, :] - side[:, None]  # key less query
+    step = side[None, :] - side[:, None]  # key minus query
     offsets = [np.trace(maps, offset, 1, 2) / (len(side) - abs(offset)) for offset in range(-4, 5)]
     entropy = -(maps * np.log(np.maximum(maps, 1e-12))).sum(-1).mean(-1)
     moments = [(maps * weight).sum((1, 2)) / len(side) for weight in (step, np.abs(step))]
     return np.stack([*offsets, maps[:, :, 0].mean(1), entropy, maps.max(-1).mean(-1), *moments], 1)
 
 
-def known_patterns(made: dict[str, Any], count: int, few: int) -> dict[str, Any]:
+def known_patterns(encoders: dict[str, Any], count: int, few: int) -> dict[str, Any]:
     maps, labels, names = patterns(count, SEED)
     stats = textless(maps)
     results: dict[str, Any] = {"maps": count, "few": few, "generators": list(names), "all": {}, "subset": {}}
-    for name, encoder in made.items():
-        whole = not name.startswith("vit")
-        part = slice(None if whole else few)
-        got = vectors(name, encoder, maps[part], stats[part])
-        if whole:
-            results["all"][name] = rand_index(got, labels)
-        results["subset"][name] = rand_index(got[:few], labels[:few])
+    for name, encoder in encoders.items():
+        all_maps = not name.startswith("vit")
+        part = slice(None if all_maps else few)
+        encoded = vectors(name, encoder, maps[part], stats[part])
+        if all_maps:
+            results["all"][name] = rand_index(encoded, labels)
+        results["subset"][name] = rand_index(encoded[:few], labels[:few])
     return results
 
 
-def speed(made: dict[str, Any]) -> dict[str, float]:
-    """Maps per second of CPU time: rounds in which each encoder has its turn, after one to warm up."""
+def speed(encoders: dict[str, Any]) -> dict[str, float]:
+    """Maps per second of CPU time: rounds over all encoders, after one to warm up."""
     maps = patterns(1024, SEED)[0].astype(np.float16)
-    made = {name: encoder for name, encoder in made.items() if name not in ("stats", "without")}
-    if "pooled" in made:
-        made["pooled"] = PooledEncoder.fit(maps, {})
-    rates: dict[str, list[float]] = {name: [] for name in made}
+    encoders = {name: encoder for name, encoder in encoders.items() if name not in ("stats", "without")}
+    if "pooled" in encoders:
+        encoders["pooled"] = PooledEncoder.fit(maps, {})
+    rates: dict[str, list[float]] = {name: [] for name in encoders}
     for _ in range(ROUNDS + 1):
-        for name, encoder in made.items():
+        for name, encoder in encoders.items():
             some = maps[:16] if name.startswith("vit") else maps
             start = time.process_time()
             for n in range(0, len(some), 256):
@@ -147,8 +147,8 @@ def speed(made: dict[str, Any]) -> dict[str, float]:
     return {name: statistics.median(values[1:]) for name, values in rates.items()}
 
 
-def line(name: str, whole: Any, few: Any) -> None:
-    print(f"  {name:<16}{written(whole):<26}{written(few)}")
+def line(name: str, full: Any, few: Any) -> None:
+    print(f"  {name:<16}{written(full):<26}{written(few)}")
 
 
 def written(value: Any) -> str:
@@ -166,11 +166,11 @@ def show(result: dict[str, Any]) -> None:
         line("encoder", f"all {part['examples']} examples", f"first {part['few']} examples")
         for name, few in part["subset"].items():
             line(name, part["all"].get(name), few)
-    made = result["patterns"]
-    print(f"\nknown patterns: adjusted Rand index, {len(made['generators'])} generators")
-    line("encoder", f"{made['maps']} maps", f"first {made['few']} maps")
-    for name, few in made["subset"].items():
-        line(name, made["all"].get(name), few)
+    known = result["patterns"]
+    print(f"\nknown patterns: adjusted Rand index, {len(known['generators'])} generators")
+    line("encoder", f"{known['maps']} maps", f"first {known['few']} maps")
+    for name, few in known["subset"].items():
+        line(name, known["all"].get(name), few)
     print("\nmaps per second of CPU time, one thread")
     for name, rate in result["speed"].items():
         print(f"  {name:<16}{rate:,.0f}")
@@ -191,15 +191,17 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        made = encoders(arguments, folder)
-        rates = speed(made)
+        chosen = encoders(arguments, folder)
+        rates = speed(chosen)
         result = {
             "vit": arguments.vit or "a ViT-tiny with random weights",
             "weights": arguments.weights.name,
             "speed": rates,
             "ratio": rates["attention-ssl"] / rates["vit"] if {"attention-ssl", "vit"} <= set(rates) else None,
-            "patterns": known_patterns(made, arguments.patterns, 220),
-            "retrieval": {path.stem: retrieval(made, path, arguments.few) for path in sorted(arguments.test.iterdir())},
+            "patterns": known_patterns(chosen, arguments.patterns, 220),
+            "retrieval": {
+                path.stem: retrieval(chosen, path, arguments.few) for path in sorted(arguments.test.iterdir())
+            },
         }
     if arguments.json:
         print(json.dumps(result, indent=1))

@@ -2,7 +2,7 @@
 
     python benchmarks/features.py squad.atlas [ENCODER …]
 
-Works on a copy, so that the atlas stays as it is. Each encoder runs once, in a process of its own, its blocks on one
+Works on a copy, so that the atlas does not change. Each encoder runs once, in a separate process, its blocks on one
 core: CPU time over maps is what a core does.
 """
 

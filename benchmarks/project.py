@@ -1,15 +1,15 @@
-"""What a projection costs, fitting and placing apart, and how far it can be believed.
+"""What a projection costs, fitting and placing separately, and how far it can be trusted.
 
     python benchmarks/project.py [ATLAS] [--methods pca umap tsne] [--sample 5000] [--json]
 
 ATLAS has features; without it our own corpus is collected with the packaged model into a temporary folder and encoded
-by attention-ssl. Each method runs once, with its defaults but for the sample, on one core, in two processes of its own:
+by attention-ssl. Each method runs once, with its defaults but for the sample, on one core, in two separate processes:
 
 1. fit: the sample is read and fitted. CPU time with the compiling that UMAP does in every new process.
 2. place: the rest of the maps is placed among the sample and given its trust, twice over: the first time is what a new
    process pays, the second what a map costs once all is compiled.
 
-Peak memory is VmHWM of each process. The atlas stays as it is: nothing is written to it.
+Peak memory is VmHWM of each process. Nothing is written to the atlas.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def peak():
 
 
 def fit(path, kind, sample, file):
-    """In a process of its own: fit, judge, and leave the fitted projection in a file."""
+    """In a separate process: fit, measure trust, and write the fitted projection to a file."""
     import headatlas as ha
     from headatlas import project
     from headatlas.stages.project.methods import CLASSES
@@ -61,7 +61,7 @@ def fit(path, kind, sample, file):
 
 
 def place(path, file):
-    """In a process of its own: place all that was not fitted, and once more."""
+    """In a separate process: place all maps that were not fitted, twice."""
     import numpy as np
 
     import headatlas as ha

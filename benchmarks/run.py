@@ -2,7 +2,7 @@
 
     python benchmarks/run.py squad:dev-v2.0.json -o squad.atlas [--json]
 
-Runs `headatlas run packaged DATA -o OUT --method kmeans --method dbscan` in a process of its own. Stages are timed from
+Runs `headatlas run packaged DATA -o OUT --method kmeans --method dbscan` in a separate process. Stages are timed from
 outside: the moment at which atlas.json names a result as finished.
 """
 

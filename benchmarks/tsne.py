@@ -35,8 +35,8 @@ from headatlas.stages.tsne.reading import Reading
 
 
 def text_of(model, tokens, first=0):
-    """A reading of exactly so many tokens: passages from `first` on, cut before the closing special tokens."""
-    passages = [one.text for one in data.load("sample")][first:]
+    """A reading of exactly `tokens` tokens: passages from `first` on, cut before the closing special tokens."""
+    passages = [example.text for example in data.load("sample")][first:]
     text = ""
     for passage in passages:
         text = f"{text} {passage}".strip()
@@ -49,10 +49,10 @@ def text_of(model, tokens, first=0):
 
 def folder_of(name):
     given = os.environ.get("HEADATLAS_MODELS")
-    found = Path(given) / name if given else Path.home() / ".cache" / "headatlas-test-models" / name
-    if not (found / "config.json").exists():
+    folder = Path(given) / name if given else Path.home() / ".cache" / "headatlas-test-models" / name
+    if not (folder / "config.json").exists():
         raise SystemExit(f"no model {name}: set HEADATLAS_MODELS to a folder that holds it")
-    return str(found)
+    return str(folder)
 
 
 def open_tsne(p, runs):
@@ -63,8 +63,8 @@ def open_tsne(p, runs):
 
         places, start = [], time.process_time()
         for seed in range(runs):
-            made = TSNE(initialization="random", random_state=seed, n_jobs=1, negative_gradient_method="bh")
-            places.append(np.asarray(made.fit(affinities=PrecomputedAffinities(p.copy())), np.float32))
+            optimizer = TSNE(initialization="random", random_state=seed, n_jobs=1, negative_gradient_method="bh")
+            places.append(np.asarray(optimizer.fit(affinities=PrecomputedAffinities(p.copy())), np.float32))
         seconds = (time.process_time() - start) / runs
     return kernel.divergence(p, np.stack(places)), seconds
 
@@ -76,12 +76,12 @@ def ours(p, restarts):
 
 
 def against(count, runs, restarts):
-    dice, rows = np.random.default_rng(0), []
+    rng, rows = np.random.default_rng(0), []
     for model in (models.load("packaged"), models.load(folder_of("smollm2"))):
         readings = [text_of(model, tokens) for tokens in (200, 256)]
-        every = choose(model, "all")
-        for place, number in enumerate(dice.choice(len(every), count // 2, replace=False)):
-            layer, head = every[number]
+        all_heads = choose(model, "all")
+        for place, number in enumerate(rng.choice(len(all_heads), count // 2, replace=False)):
+            layer, head = all_heads[number]
             reading = readings[place % 2]
             p = head_affinity(reading, model.layers[layer], head).p
             (kl, seconds), (their_kl, their_seconds) = ours(p, restarts), open_tsne(p, runs)
@@ -97,7 +97,7 @@ def against(count, runs, restarts):
     return rows
 
 
-def whole(restarts=100, tokens=256):
+def all_heads_of_text(restarts=100, tokens=256):
     model = models.load("packaged")
     jobs = []
     for first in (0, 40):
@@ -112,8 +112,8 @@ def whole(restarts=100, tokens=256):
     }  # fmt: skip
 
 
-def summary(found):
-    rows, all_heads = found["heads"], found["whole"]
+def summary(result):
+    rows, all_heads = result["heads"], result["whole"]
     print(f"{'model':20} {'head':>8} {'n':>4} {'KL':>8} {'openTSNE':>9} {'ratio':>7}", end="")
     print(f" {'ms':>7} {'openTSNE':>9} {'faster':>7}")
     for row in rows:
@@ -146,7 +146,10 @@ if __name__ == "__main__":
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | threads)
     kernel.layouts(np.full((4, 4), 1 / 12) * (1 - np.eye(4)), restarts=1, iterations=4)  # compile
-    result = {"heads": against(given.heads, given.runs, given.restarts), "whole": None if given.no_whole else whole()}
+    result = {
+        "heads": against(given.heads, given.runs, given.restarts),
+        "whole": None if given.no_whole else all_heads_of_text(),
+    }
     if given.json:
         print(json.dumps(result, indent=1))
     else:

@@ -65,14 +65,14 @@ def visit(browser, url: str) -> dict[str, float]:
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(f"{url}/#/overview")
     until(page, "performance.getEntriesByName('overview:first').length", 60)
-    seen = {"overview": page.evaluate(MARKED, "overview:first") / 1000}
+    measured = {"overview": page.evaluate(MARKED, "overview:first") / 1000}
     page.close()
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(f"{url}/#/maps")
     until(page, "performance.getEntriesByName('points:first').length", 60)
-    seen["first picture"] = page.evaluate(MARKED, "points:first") / 1000
+    measured["first picture"] = page.evaluate(MARKED, "points:first") / 1000
     until(page, "performance.getEntriesByName('points:complete').length", 120)
-    seen["all points"] = page.evaluate(MARKED, "points:complete") / 1000
+    measured["all points"] = page.evaluate(MARKED, "points:complete") / 1000
     box = page.locator("canvas").first.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.evaluate(FRAMES)
@@ -83,15 +83,15 @@ def visit(browser, url: str) -> dict[str, float]:
         page.wait_for_timeout(16)
     page.mouse.up()
     frames = page.evaluate("() => { cancelAnimationFrame(window.going_); return window.frames_.slice(1); }")
-    seen |= {"frame, median ms": statistics.median(frames), "frame, worst ms": max(frames)}
-    seen["lasso"] = lasso(page, x, y)
-    seen |= {f"memory {name}, MB": size for name, size in memory(browser).items()}
+    measured |= {"frame, median ms": statistics.median(frames), "frame, worst ms": max(frames)}
+    measured["lasso"] = lasso(page, x, y)
+    measured |= {f"memory {name}, MB": size for name, size in memory(browser).items()}
     page.close()
-    return seen
+    return measured
 
 
 def lasso(page, x: float, y: float) -> float:
-    """Seconds from letting go of the pointer to the sentence that describes the selection."""
+    """Seconds from releasing the pointer to the sentence that describes the selection."""
     page.keyboard.down("Shift")
     page.mouse.move(x - 330, y - 300)
     page.mouse.down()
@@ -105,7 +105,7 @@ def lasso(page, x: float, y: float) -> float:
 
 
 def answers(url: str) -> dict[str, float]:
-    """Seconds and megabytes of the first answers, asked for the first time."""
+    """Seconds and megabytes of the first responses, requested for the first time."""
     measured = {}
     first = [ENDPOINTS.atlas.path(), ENDPOINTS.positions.path(projection="pca")]
     for path in (*first, ENDPOINTS.column.path(column="cluster.kmeans")):

@@ -27,11 +27,11 @@ def paragraphs(path: Path) -> list[str]:
         return [line.strip() for line in file if len(line.split()) >= 64 and not line.startswith(" = ")]
 
 
-def texts(path: Path, count: int, seed: int, whole: bool = False) -> list[str]:
-    """Random paragraphs; unless whole, each cut to a random length, uniform on a logarithmic scale."""
+def texts(path: Path, count: int, seed: int, full_lines: bool = False) -> list[str]:
+    """Random paragraphs; unless `full_lines`, each cut to a random length, uniform on a logarithmic scale."""
     rng = random.Random(seed)
     chosen = rng.sample(paragraphs(path), count)
-    if whole:
+    if full_lines:
         return chosen
     low, high = WORDS
     return [" ".join(text.split()[: round(low * (high / low) ** rng.random())]) for text in chosen]
@@ -61,7 +61,9 @@ def main() -> None:
             from transformers import BertTokenizer
 
             model = ha.models.load(str(folder), tokenizer=BertTokenizer.from_pretrained(folder, do_lower_case=False))
-        chosen = texts(arguments.wikitext, count, number, whole=arguments.test) + ([] if arguments.test else corpus)
+        chosen = texts(arguments.wikitext, count, number, full_lines=arguments.test) + (
+            [] if arguments.test else corpus
+        )
         data = [spell(text) for text in chosen] if spelled else chosen
         ha.collect.maps(model, data, arguments.out / f"{name}.atlas", max_tokens=256, qk_tokens=0)
 

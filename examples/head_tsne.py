@@ -18,7 +18,7 @@ WORDS = range(80, 111)
 
 
 def paragraphs(path: Path, count: int) -> list[str]:
-    """So many paragraphs, at even distances."""
+    """Evenly spaced paragraphs."""
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     fitting = [line for line in lines if len(line.split()) in WORDS and not line.startswith("= ")]
     return [fitting[number * len(fitting) // count] for number in range(count)]
@@ -31,10 +31,10 @@ def pairs(table) -> dict[int, tuple[dict, dict]]:
     return {layer: (rows[layer, "head"], rows[layer, "standard"]) for layer in layers}
 
 
-def verdict(what: str, found: dict[int, bool]) -> None:
+def verdict(what: str, by_layer: dict[int, bool]) -> None:
     """In how many layers above the first something holds."""
-    above = [holds for layer, holds in found.items() if layer > 0]
-    print(f"  {what}: in {sum(above)} of {len(above)} layers above the first; in the first: {found[0]}")
+    above = [holds for layer, holds in by_layer.items() if layer > 0]
+    print(f"  {what}: in {sum(above)} of {len(above)} layers above the first; in the first: {by_layer[0]}")
 
 
 def longest(name: str, texts: list[str]) -> None:
@@ -58,7 +58,7 @@ def compare(name: str, texts: list[str], out: Path, runs: int) -> None:
     """KL of both kinds of t-SNE."""
     table = ha.tsne.compare(collected(name, texts, out), runs=runs)
     ha.plot.save(ha.plot.tsne.compare(table), out / "compare.png")
-    found = pairs(ha.tsne.compared(table))
+    by_layer = pairs(ha.tsne.compared(table))
     tokens = sorted(set(table["tokens"].to_pylist()))
     print(
         f"  compared: {len(texts)} texts of {tokens[0]} to {tokens[-1]} tokens, {runs} runs, {table.num_rows:,} layouts"
@@ -68,9 +68,9 @@ def compare(name: str, texts: list[str], out: Path, runs: int) -> None:
         ("higher spread", "spread"),
         ("higher deviation over runs", "deviation"),
     ):
-        verdict(what, {layer: head[key] > other[key] for layer, (head, other) in found.items()})
-        values = [(head[key], other[key]) for layer, (head, other) in found.items() if layer > 0]
-        means = [sum(one) / len(values) for one in zip(*values, strict=True)]
+        verdict(what, {layer: head[key] > other[key] for layer, (head, other) in by_layer.items()})
+        values = [(head[key], other[key]) for layer, (head, other) in by_layer.items() if layer > 0]
+        means = [sum(column) / len(values) for column in zip(*values, strict=True)]
         print(f"    mean of the layers above the first: {means[0]:.4f} against {means[1]:.4f}")
 
 
@@ -78,7 +78,7 @@ def robustness(name: str, texts: list[str], out: Path, repeats: int) -> None:
     """KL of both kinds with and without replaced tokens."""
     table = ha.tsne.robustness(collected(name, texts, out), examples=range(len(texts)), repeats=repeats)
     ha.plot.save(ha.plot.tsne.robustness(table), out / "robustness.png")
-    found = pairs(ha.tsne.robust(table))
+    by_layer = pairs(ha.tsne.robust(table))
     print(f"  disturbed: {len(texts)} texts, {repeats:,} times each, {table.num_rows:,} layouts")
     growth = {
         "as a ratio": lambda row: row["deviation_growth"],
@@ -86,8 +86,8 @@ def robustness(name: str, texts: list[str], out: Path, repeats: int) -> None:
         "by amount, as a share of mean KL": lambda row: row["deviation_added"] / row["mean_without"],
     }
     for how, of in growth.items():
-        verdict(f"deviation grows less, {how}", {layer: of(both[0]) < of(both[1]) for layer, both in found.items()})
-    for layer, both in found.items():
+        verdict(f"deviation grows less, {how}", {layer: of(both[0]) < of(both[1]) for layer, both in by_layer.items()})
+    for layer, both in by_layer.items():
         parts = (
             "{kind}: mean ×{mean_growth:.3f}, deviation {deviation_without:.4f} → {deviation_with:.4f}".format(**row)
             for row in both

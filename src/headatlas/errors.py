@@ -1,14 +1,14 @@
-"""The errors a person can meet, as a tree. Each message says what, which, and what to do next.
+"""The errors a user can meet, as a tree. Each message says what, which, and what to do next.
 
 HeadatlasError
-├── ModelError        a model that is not there, cannot be read safely, or whose attention cannot be seen
-├── DataError         a dataset that is not there, empty, or not of the form asked for
-├── StoreError        a folder that is not an atlas, no room, no permission
+├── ModelError        a model that is missing, cannot be loaded safely, or whose attention cannot be read
+├── DataError         a dataset that is missing, empty, or not in the requested format
+├── StoreError        a folder that is not an atlas, no space left, no permission
 │   ├── DamagedChunk  stored bytes that do not match their checksum
 │   ├── BusyError     a result that another process is writing
 │   └── ReplacedError a result that was replaced while it was read
 ├── OptionError       options that contradict one another or an existing atlas
-└── WorkerError       a worker process or a cluster that went away
+└── WorkerError       a worker process or a cluster that was lost
 """
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class HeadatlasError(Exception):
-    """Something the person at the keyboard can mend; the command line prints it as one line, without a traceback."""
+    """An error the user can fix; the command line prints it as one line, without a traceback."""
 
 
 class ModelError(HeadatlasError):
@@ -61,4 +61,4 @@ class OptionError(HeadatlasError):
 
 
 class WorkerError(HeadatlasError):
-    """A worker process or the cluster went away."""
+    """A worker process or the cluster was lost."""

@@ -66,7 +66,7 @@ class Option:
 
     @property
     def kind(self) -> type[int] | type[float] | type[str] | None:
-        """The type of values that are no words; None if there are only words."""
+        """The type of values that are not words; None if there are only words."""
         return next((part for part in self._parts if part in (int, float, str)), None)
 
     @property
@@ -92,7 +92,7 @@ class Option:
         return get_args(self.annotation) or (self.annotation,)
 
     def parse(self, text: str) -> Any:
-        """A value as it is typed on the command line.
+        """Parse a value typed on the command line.
 
         >>> Option("eps", float | Auto, "auto", "").parse("x")
         Traceback (most recent call last):
@@ -158,30 +158,32 @@ def declared(cls: type) -> tuple[Option, ...]:
     """The options among the fields of a dataclass, in their order."""
     types = get_type_hints(cls)
     return tuple(
-        Option(each.name, types[each.name], each.default, **each.metadata["option"])
-        for each in fields(cls)
-        if "option" in each.metadata
+        Option(item.name, types[item.name], item.default, **item.metadata["option"])
+        for item in fields(cls)
+        if "option" in item.metadata
     )
 
 
 def combined(method: type, *shared: type, **defaults: Any) -> tuple[Option, ...]:
-    """The options of a method before those it shares with other methods, some of them with defaults of its own."""
-    common = tuple(each for cls in shared for each in declared(cls))
-    names = {each.name for each in common}
-    own = tuple(each for each in declared(method) if each.name not in names)
-    return tuple(replace(each, default=defaults.get(each.name, each.default)) for each in own + common)
+    """The options of a method, then those it shares with other methods; `defaults` replaces some defaults."""
+    common = tuple(option for cls in shared for option in declared(cls))
+    names = {option.name for option in common}
+    method_options = tuple(option for option in declared(method) if option.name not in names)
+    options = method_options + common
+    return tuple(replace(option, default=defaults.get(option.name, option.default)) for option in options)
 
 
 def public(
     options: tuple[Option, ...], returns: str
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Give a function of an atlas and `**shared` its whole signature, and docs of its parameters and `returns`."""
+    """Give a function of an atlas and `**shared` its full signature, and docs of its parameters and `returns`."""
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         written = inspect.signature(function, eval_str=True)
         keyword = inspect.Parameter.KEYWORD_ONLY
         parameters = [
-            inspect.Parameter(each.name, keyword, default=each.default, annotation=each.annotation) for each in options
+            inspect.Parameter(option.name, keyword, default=option.default, annotation=option.annotation)
+            for option in options
         ]
         signature = written.replace(parameters=[next(iter(written.parameters.values())), *parameters])
 
@@ -195,7 +197,7 @@ def public(
             return function(*bound.args, **bound.kwargs)
 
         complete.__signature__ = signature  # type: ignore[attr-defined]
-        complete.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
+        complete.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
         complete.__doc__ = "\n".join((inspect.getdoc(function) or "", "", *_sections(options, returns)))
         return complete
 
@@ -203,16 +205,17 @@ def public(
 
 
 def _sections(options: tuple[Option, ...], returns: str) -> list[str]:
-    """The parts of a docstring that say what goes in and what comes out."""
-    rows = [("atlas", "Atlas", "An atlas with features."), *((each.name, each.types, each.meaning) for each in options)]
+    """The sections of a docstring on parameters and returns."""
+    described = [(option.name, option.types, option.meaning) for option in options]
+    rows = [("atlas", "Atlas", "An atlas with features."), *described]
     parameters = [line for name, types, meaning in rows for line in (f"{name} : {types}", f"    {meaning}")]
     return ["Parameters", "----------", *parameters, "", "Returns", "-------", *inspect.cleandoc(returns).splitlines()]
 
 
 def check(values: Any) -> None:
-    """Refuse an object of a dataclass with an option that cannot be."""
-    for each in declared(type(values)):
-        each.check(getattr(values, each.name))
+    """Refuse an object of a dataclass with an invalid option."""
+    for option in declared(type(values)):
+        option.check(getattr(values, option.name))
 
 
 def either(words: tuple[str, ...]) -> str:

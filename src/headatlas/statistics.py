@@ -69,14 +69,14 @@ class Foreign:
 Source = Offset | RowMean | Relation | Mark | ToSeparators | Combined | Foreign
 
 
-# what is said of it
+# how it is described
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """A phrase that names clusters, and how a sentence has it: a head attends to a `target`, or in a `manner`.
+    """A phrase that names clusters, and its form in a sentence: a head attends to a `target`, or in a `manner`.
 
-    A phrase with a `bound` needs a mean of at least that if it is said of high values, at most that if of low ones.
+    A phrase with a `bound` needs a mean of at least that if it describes high values, at most that if low ones.
     """
 
     phrase: str
@@ -89,7 +89,7 @@ class Naming:
 class Statistic:
     """A statistic of a map.
 
-    Of phrases of one `group` a name has only the most telling, since their statistics overlap; of two that fit equally
+    A name has only the most distinctive phrase of a `group`, since their statistics overlap; of two that fit equally
     well it has the one of lower `rank`. A statistic with a phrase for low values (`low`) describes how attention is
     spread; one with a phrase for high values only is the mass on some kind of token.
     """
@@ -142,7 +142,7 @@ SPECIAL = Statistic(  # one statistic per special token, see `special`
     short="to {token}", group="{token} sink", about="tokens", modalities=BOTH,
     high=Naming("{token} sink", target="{token}"),
 )  # fmt: skip
-# special tokens that share a group with other statistics or have a phrase of their own: group, phrase, rank
+# special tokens that share a group with other statistics or have their own phrase: group, phrase, rank
 SINKS: dict[str, tuple[str, Naming, int]] = {
     "[SEP]": ("separator", Naming("separator sink", target="separators"), 9),
     "</s>": ("separator", Naming("separator sink", target="separators"), 10),
@@ -204,7 +204,7 @@ STATISTICS: tuple[Statistic, ...] = (
         "mass on tokens that follow an occurrence of the query's token (j ≤ i in causal layers, j ≠ i otherwise)",
         Relation(), short="to what followed the same token", group="induction", about="tokens", square_only=True,
     ),
-    Statistic(  # names nothing: wherever texts are single sentences it is all that does not go to special tokens
+    Statistic(  # names no cluster: in texts of one sentence it is all attention that does not go to special tokens
         "same_sentence", "attention within the sentence",
         "mass on tokens of the query's sentence, itself included; a sentence ends with its segment, or after `.`, `!` "
         "or `?` and the closing quotes or brackets that follow; special tokens are in no sentence",
@@ -294,7 +294,7 @@ STATISTICS: tuple[Statistic, ...] = (
         short="to the token itself and four on each side", group="offset", about="position", square_only=True,
         high=Naming("neighbors", target="its neighbors"), rank=23,
     ),
-    # without a causal mask the token after the query's own counts as induction; `next` tells it better
+    # without a causal mask the token after the query counts as induction; `next` describes it better
     Statistic(
         "induction_only", "attention to what followed the same token, beyond the next one",
         "`induction` − `next`",

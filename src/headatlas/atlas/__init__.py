@@ -1,1 +1,1 @@
-"""The container: what an atlas holds, where it lies, and the engine that runs and resumes stages."""
+"""The container: what an atlas holds, where it is stored, and the engine that runs and resumes stages."""

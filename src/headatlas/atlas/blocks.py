@@ -1,4 +1,4 @@
-"""Arrays block by block: the first axis of each is cut in blocks that are computed, written and checked whole."""
+"""Arrays block by block: the first axis is cut into blocks that are computed, written and checked as units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an atlas shows itself: as text in a terminal, as the grid of heads in a notebook."""
+"""The representation of an atlas: text in a terminal, the grid of heads in a notebook."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CAPTION = (
 
 
 def text(atlas: Atlas) -> str:
-    """What is there and what is missing, a line each."""
+    """What exists and what is missing, one line each."""
     lines = [f"{atlas.files.url}   format {atlas.header['format']} · {atlas.files.size() / 1e6:,.1f} MB"]
     lines += [f"  model     {_model(atlas)}", f"  data      {_data(atlas)}"]
     for stage, declared in schema.STAGES.items():
@@ -53,7 +53,7 @@ def _collected(atlas: Atlas) -> list[str]:
 
 
 def _results(atlas: Atlas, stage: str) -> list[str]:
-    """A line for each result: its name, what it was made from, and what is worth knowing of it."""
+    """A line for each result: its name, what it was made from, and a short description."""
     lines = []
     for name, result in atlas.results(stage).items():
         source = source_of(result, stage)

@@ -1,4 +1,4 @@
-"""The engine that runs every stage: begin a result, do what is pending, finish it; or continue after a stop.
+"""The engine that runs every stage: begin a result, do pending work, finish it; or continue after a stop.
 
     with engine.result(atlas, "features", name, options) as result:
         if not result.finished:
@@ -7,9 +7,9 @@
             result.finish(facts)
 
 A result is identified by its recipe: options, inputs and version. The same recipe again changes nothing, or continues
-where a run was stopped. Another recipe under the same name makes a new result beside the old one, which takes its place
-when it is finished; only then are the old one, and everything made from it, deleted. So readers see the old result or
-the new one. While a result is written its writer holds a lock on it; other results can be written at the same time.
+where a run was stopped. Another recipe under the same name makes a new result, which replaces the old one when it is
+finished; only then are the old one, and everything made from it, deleted. So readers see the old result or the new
+one. While a result is written its writer holds a lock on it; other results can be written at the same time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Recipe = dict[str, Any]
 
 
 def recipe(options: Mapping[str, Any], inputs: Mapping[str, Any]) -> Recipe:
-    """Everything that decides the bytes of a result, as it will be read again from atlas.json."""
+    """Everything that determines the bytes of a result, as it will be read again from atlas.json."""
     made_by: Recipe = json.loads(json.dumps({"options": dict(options), "inputs": dict(inputs), "version": __version__}))
     return made_by
 
@@ -45,10 +45,10 @@ class Result(Writer):
         super().__init__(place)
         self.handle = atlas
         self.finished = finished
-        self._reported: set[str] = set()  # damage that was named before
+        self._reported: set[str] = set()  # damage that was already reported
 
     def pending(self, tasks: Iterable[str], facts: Mapping[str, Any] | None = None) -> list[str]:
-        """The pieces of work that are not done, or not with these facts; damaged ones are named on stderr."""
+        """The pieces of work that are not done, or not with these facts; damaged ones are reported on stderr."""
         return [task for task in tasks if not self._is_done(task, dict(facts or {}))]
 
     def _is_done(self, task: str, facts: dict[str, Any]) -> bool:
@@ -60,7 +60,7 @@ class Result(Writer):
         return manifest is not None and facts.items() <= manifest["facts"].items()
 
     def report(self, damage: str) -> None:
-        """Say once that something is damaged."""
+        """Report once that something is damaged."""
         if damage not in self._reported:
             progress.say(f"{damage}: recomputed")
         self._reported.add(damage)
@@ -90,7 +90,7 @@ def result(
     stage, name
         What the result is called.
     options
-        What decides its bytes, as plain JSON.
+        What determines its bytes, as plain JSON.
     inputs
         What it is made from: for a stage in `schema.STAGES[stage].inputs` the name of its result (turned into name and
         key), for anything else a value that identifies it.
@@ -131,7 +131,7 @@ def _write(atlas: Atlas, place: Place, made_by: Recipe) -> Iterator[Result]:
         yield writing
     except BaseException:
         if place.stage != schema.COLLECT and not writing.manifests():
-            _withdraw(atlas, place)  # nothing is lost by it: a mistake leaves no trace
+            _withdraw(atlas, place)  # nothing is lost: no work was finished
         raise
 
 
@@ -175,7 +175,7 @@ def run_blocks(
 ) -> None:
     """Run a function over the numbers of all blocks that are pending, with a progress bar.
 
-    The function writes its block and its manifest, and gives the number of units done. `facts` are those that a
+    The function writes its block and its manifest, and returns the number of units done. `facts` are those that a
     finished block must have in its manifest. `threads` limits the threads of this process, where neither `workers` nor
     a `scheduler` is given.
     """
@@ -208,7 +208,7 @@ def _entry(atlas: Atlas, place: Place) -> Entry | None:
 
 
 def _is_complete(atlas: Atlas, place: Place, made_by: Recipe) -> bool:
-    """Whether this very result is finished and all its files match their checksums."""
+    """Whether this result is finished and all its files match their checksums."""
     entry, writer = _entry(atlas, place), Writer(place)
     if entry is None or not entry["done"] or entry["recipe"] != made_by:
         return False
@@ -243,7 +243,7 @@ def _withdraw(atlas: Atlas, place: Place) -> None:
 
 
 def _publish(atlas: Atlas, place: Place, facts: dict[str, Any], manifests: int) -> list[tuple[Place, str]]:
-    """Mark a result as done and the latest; gives those that it replaces, with the reason."""
+    """Mark a result as done and the latest; returns those that it replaces, with the reason."""
     entry = _entry(atlas, place)
     if entry is None or not _inputs_exist(atlas, entry):
         raise StoreError(
@@ -305,33 +305,33 @@ def _prefer(atlas: Atlas, place: Place) -> None:
             entries.append(entry)
 
 
-# files that no entry knows
+# files that are not listed in atlas.json
 
 
 def _collect_garbage(atlas: Atlas, locked: Place | None = None) -> None:
-    """Delete what no entry knows: results that were replaced, and what killed processes left.
+    """Delete what no entry lists: results that were replaced, and leftovers of killed processes.
 
     Results of the name that this process has `locked` are deleted at once, unfinished ones of other recipes too; those
-    of other names only where nobody is writing, else by whoever comes next.
+    of other names only if no process is writing them, else by a later call.
     """
     lock.clear_dead(atlas.files)
-    mine = None if locked is None else (locked.stage, locked.name)
+    locked_name = None if locked is None else (locked.stage, locked.name)
     if locked is not None:
         for entry in [entry for entry in atlas.entries(locked.stage) if entry["name"] == locked.name]:
             if entry["key"] != locked.key and not entry["done"]:
                 _withdraw(atlas, Place(locked.url, locked.stage, locked.name, entry["key"]))
-    for place in _strangers(atlas):
-        if (place.stage, place.name) == mine:
+    for place in _unlisted(atlas):
+        if (place.stage, place.name) == locked_name:
             _delete(atlas, place)
             continue
         with suppress(BusyError), lock.hold(atlas.files, _lock_name(place)):
-            if _entry(Atlas.open(place.url), place) is None:  # it may have begun since this handle looked
+            if _entry(Atlas.open(place.url), place) is None:  # it may have begun since this handle was refreshed
                 _delete(atlas, place)
 
 
-def _strangers(atlas: Atlas) -> list[Place]:
-    """Results on disk that atlas.json does not know."""
-    strangers = {}
+def _unlisted(atlas: Atlas) -> list[Place]:
+    """Results on disk that atlas.json does not list."""
+    unlisted = {}
     for stage in schema.STAGES:
         if stage == schema.COLLECT:
             continue
@@ -340,12 +340,12 @@ def _strangers(atlas: Atlas) -> list[Place]:
             for name in atlas.files.names(kind):
                 for key in atlas.files.names(f"{kind}/{name}"):
                     if NAME.fullmatch(name) and re.fullmatch("[0-9a-f]{8}", key) and (name, key) not in known:
-                        strangers[stage, name, key] = Place(atlas.files.absolute, stage, name, key)
-    return list(strangers.values())
+                        unlisted[stage, name, key] = Place(atlas.files.absolute, stage, name, key)
+    return list(unlisted.values())
 
 
 def _delete(atlas: Atlas, place: Place) -> None:
-    """Delete the files of a result, and folders that are empty then."""
+    """Delete the files of a result, and folders left empty."""
     for folder in place.folders:
         atlas.files.remove(folder)
         atlas.files.remove_empty(folder.rpartition("/")[0])

@@ -1,4 +1,4 @@
-"""Files of an atlas on any fsspec URL: written whole or not at all, errors in one clear line."""
+"""Files of an atlas on any fsspec URL: written completely or not at all, errors in one clear line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Files:
         return f"{self.root}/{name}" if name else str(self.root)
 
     def exists(self, name: str = "") -> bool:
-        """Whether the file, or the folder itself, is there."""
+        """Whether the file, or the folder itself, exists."""
         return bool(self.system.exists(self.path(name)))
 
     def read(self, name: str) -> bytes:
@@ -50,7 +50,7 @@ class Files:
             return bytes(self.system.cat_file(self.path(name)))
 
     def digest(self, name: str) -> str | None:
-        """The sha256 of a file; None if it is not there."""
+        """The sha256 of a file; None if it does not exist."""
         if not self.exists(name):
             return None
         with self.guard(name), self.system.open(self.path(name), "rb") as file:
@@ -63,11 +63,11 @@ class Files:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[IO[bytes]]:
-        """A file that appears under its name when the block ends well, and not otherwise."""
+        """A file that appears under its name only if the block ends without an error."""
         target = self.path(name)
         with self.guard(name):
             self.system.makedirs(target.rpartition("/")[0], exist_ok=True)
-            # a rename is whole within one disk; an upload is whole in itself
+            # a rename is atomic within one disk; so is an upload
             folder = Path(target).parent if self.local else Path(gettempdir())
             partial = folder / f"{Path(target).name}.{uuid.uuid4().hex}.partial"
             try:
@@ -81,14 +81,14 @@ class Files:
                 partial.unlink(missing_ok=True)
 
     def names(self, folder: str = "") -> list[str]:
-        """Names of the files and folders in a folder, sorted; none if it is not there."""
+        """Names of the files and folders in a folder, sorted; none if it does not exist."""
         if not self.exists(folder):
             return []
-        found: list[Any] = self.system.ls(self.path(folder), detail=False)
-        return sorted(str(path).rstrip("/").rpartition("/")[2] for path in found)
+        paths: list[Any] = self.system.ls(self.path(folder), detail=False)
+        return sorted(str(path).rstrip("/").rpartition("/")[2] for path in paths)
 
     def remove(self, folder: str) -> None:
-        """Delete a file, or a folder and what is in it; nothing is done if it is not there."""
+        """Delete a file, or a folder and its contents; does nothing if it does not exist."""
         path = self.path(folder)
         if self.exists(folder):
             with self.guard(folder), contextlib.suppress(FileNotFoundError):  # another process was faster
@@ -118,7 +118,7 @@ class Files:
 
     @contextmanager
     def guard(self, name: str = "") -> Iterator[None]:
-        """Say in one line what went wrong with a file, and what to do."""
+        """Turn an error with a file into one line that says what went wrong and what to do."""
         try:
             yield
         except OSError as error:

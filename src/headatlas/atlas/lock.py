@@ -38,10 +38,10 @@ class Lock(Protocol):
     """A lock that one writer holds at a time."""
 
     def take(self) -> Holder | None:
-        """Take the lock, or give its holder. Whoever held it before and died is in `previous` afterwards."""
+        """Take the lock, or return its holder. A previous holder that died is in `previous` afterwards."""
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
 
     previous: Holder | None
 
@@ -81,7 +81,7 @@ def _take(files: Files, lock: Lock) -> Holder | None:
 
 
 def clear_dead(files: Files) -> None:
-    """Delete the lock files that dead processes left."""
+    """Delete the lock files left by dead processes."""
     for name in files.names(FOLDER):
         lock = _lock(files, name.removesuffix(".lock"))
         if _take(files, lock) is None:

@@ -1,7 +1,7 @@
 """Tables that are computed piece by piece: each block writes a part, and all parts are joined when the last is written.
 
-A part is a Parquet file with a manifest of its own, so that a run that was stopped continues. When the tables are
-written, the parts are deleted: what is left does not depend on how often a run was stopped.
+A part is a Parquet file with its own manifest, so that a run that was stopped continues. When the tables are written,
+the parts are deleted: the result does not depend on how often a run was stopped.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def run(
     result
         A result that is not finished.
     work
-        Calls `write_part` for a block, and gives the number of units done.
+        Calls `write_part` for a block, and returns the number of units done.
     ranges
         The units of each block.
     title, unit
-        What the progress bar says.
+        Labels of the progress bar.
     join
-        Gives the tables of the result, and its facts, from the rows of all parts in the order of the blocks.
+        Returns the tables of the result, and its facts, from the rows of all parts in the order of the blocks.
     """
     if result.pending([engine.TABLES]):
         engine.run_blocks(result, work, ranges, title, unit=unit)

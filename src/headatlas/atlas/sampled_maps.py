@@ -22,7 +22,7 @@ def existing_heads(atlas: Atlas) -> Heads:
 
 
 def read_maps(atlas: Atlas, array: str, index: Index, of: str | None = None) -> tuple[Index, NDArray[Any]]:
-    """Values (map, …) of these maps, whose examples rise; maps that do not exist (all NaN) are left out of both."""
+    """Index and values (map, …) of these maps, sorted by example; maps that do not exist (all NaN) are left out."""
     stored = atlas.array(array, of)
     blocks = row_ranges(atlas, array, of)
     values = np.empty((len(index), *stored.shape[3:]), stored.dtype)

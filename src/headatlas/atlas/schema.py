@@ -1,13 +1,13 @@
-"""Every stage, array and table of an atlas: what it is called, its axes, its type, how it is cut, and who writes it.
+"""Every stage, array and table of an atlas: its name, its axes, its type, how it is cut, and which stage writes it.
 
 Axes always come in the order `example layer head query key feature`. Sequences are ragged, and no map is stored padded:
-the tokens of all examples lie end to end in the table `tokens`, and maps are pooled to one size. The first axis of an
+the tokens of all examples are concatenated in the table `tokens`, and maps are pooled to one size. The first axis of an
 array is cut in *blocks*: a block is computed, written and checked as a whole. Where an array has a row for each
-sampled token, each example begins at a block of its own; the rows between are NaN, and the table `sampled` says which
-are whose.
+sampled token, each example begins at a new block; the rows between are NaN, and the table `sampled` says which rows
+belong to which example.
 
 Stages after `collect` can be run many times on one atlas: features of several encoders, several clusterings. Each such
-result has a name and a key, eight hexadecimal digits that follow from its recipe, and lies in a folder `NAME/KEY`.
+result has a name and a key, eight hexadecimal digits computed from its recipe, and is stored in a folder `NAME/KEY`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ FORMAT = 2
 MISSING = -2  # label of a map that does not exist: its layer has fewer heads
 NOISE = -1  # label of a map that belongs to no cluster
 BOOKKEEPING = ("example", "id", "text", "pair", "image", "window", "windows", "offset", "cut")  # ours, in `examples`
-LENGTHS = ("n_tokens", "n_target")  # ours too, but of interest to people
+LENGTHS = ("n_tokens", "n_target")  # ours too, but worth showing
 TABLE_ROWS = 128  # examples in a row group of `examples` and `tokens`; blocks of examples divide it
 
-COLLECT = "collect"  # the stage that creates an atlas: its one result has no folder of its own
+COLLECT = "collect"  # the stage that creates an atlas: its one result has no separate folder
 MAP = ("example", "layer", "head")
 
 
@@ -58,7 +58,7 @@ class Table:
 
     name: str
     note: str
-    top: bool = False  # one of the tables that everybody reads first
+    top: bool = False  # at the top of the atlas: a table that most users read first
     stage: str = ""
 
     def path(self, folder: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 HEADER = "atlas.json"
-PATIENCE = 60.0  # seconds to wait for others that write atlas.json, which takes milliseconds
+PATIENCE = 60.0  # seconds to wait for other writers of atlas.json, which take milliseconds
 TRIES = 3
 
 Entry = dict[str, Any]  # a result in atlas.json: name, key, recipe, done, facts
@@ -124,7 +124,7 @@ class Atlas:
         return name
 
     def facts(self, stage: str, of: str | None = None) -> dict[str, Any]:
-        """What was noted when a result was finished."""
+        """The facts recorded when a result was finished."""
         facts: dict[str, Any] = self.results(stage)[self.needed(stage, of)]["facts"]
         return facts
 
@@ -134,7 +134,7 @@ class Atlas:
 
     @property
     def collection(self) -> dict[str, Any]:
-        """What was noted of the collection: counts, examples in a block, names of the statistics."""
+        """The facts recorded with the collection: counts, examples in a block, names of the statistics."""
         return self.facts(schema.COLLECT)
 
     @property
@@ -176,8 +176,8 @@ class Atlas:
 
     def read(self, name: str, selection: Any = ..., of: str | None = None) -> NDArray[Any]:
         """Part of an array, read and checked; `of` names the result, the latest if it is not given."""
-        whole = selection is ...
-        return self._consistent(lambda: self._read(name, selection, of), again=whole)
+        entire = selection is ...
+        return self._consistent(lambda: self._read(name, selection, of), again=entire)
 
     def _read(self, name: str, selection: Any, of: str | None) -> NDArray[Any]:
         spec = schema.ARRAYS[name]
@@ -192,7 +192,7 @@ class Atlas:
             raise self._damaged(f"{spec.stage}.zarr/{name}", error, spec.stage) from error
 
     def arrays(self) -> list[str]:
-        """Names of the arrays that are there."""
+        """Names of the arrays that exist."""
         return [name for name, array in schema.ARRAYS.items() if self._exists(array, "/zarr.json")]
 
     # tables
@@ -218,13 +218,13 @@ class Atlas:
             return opened.read(columns) if groups is None else opened.read_row_groups(groups, columns)
 
     def has_table(self, name: str, of: str | None = None) -> bool:
-        """Whether a table is there."""
+        """Whether a table exists."""
         spec = schema.TABLES[name]
         folder = self.folder(spec.stage, of)
         return folder is not None and self.files.exists(spec.path(folder))
 
     def tables(self) -> list[str]:
-        """Names of the tables that are there."""
+        """Names of the tables that exist."""
         return [name for name, table in schema.TABLES.items() if self._exists(table)]
 
     @contextmanager
@@ -257,7 +257,7 @@ class Atlas:
     # results that other processes replace
 
     def _consistent(self, read: Callable[[], Value], *, again: bool) -> Value:
-        """What `read` gives. A result that is replaced meanwhile is read again where it is read as a whole."""
+        """What `read` returns. With `again`, a result that was replaced meanwhile is read again."""
         for _ in range(TRIES - 1 if again else 0):
             try:
                 return read()
@@ -286,7 +286,7 @@ class Atlas:
         folders = [folder_of(spec.stage, entry) for entry in self.entries(spec.stage)]
         return any(self.files.exists(spec.path(folder) + file) for folder in folders)
 
-    # for people
+    # representations
 
     def __str__(self) -> str:
         from headatlas.atlas.display import text

@@ -1,4 +1,4 @@
-"""What figures and the page need from an atlas, in the form they need it."""
+"""Summaries of an atlas for figures and the page."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from headatlas.atlas.store import Atlas
 from headatlas.wording import HeadShare, Place
 
 MEANS = 96 << 20  # bytes of pooled maps that mean maps of clusters are taken over, in whole blocks
-PIECES = 1500  # of blocks, at most: each takes its time, however small
-ENOUGH = 30  # maps of a cluster, where it has as many
+PIECES = 1500  # of blocks, at most: reading one takes time, however small it is
+ENOUGH = 30  # maps of a cluster to average, if it has as many
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ def correlated(atlas: Atlas, of: str | None) -> tuple[str, list[Cluster]]:
 def names(atlas: Atlas, clustering: str) -> dict[int, str]:
     """Names of the clusters of a clustering; plain numbers until they are correlated."""
     labels = np.unique(atlas.read("labels", of=clustering))
-    called = {int(number): wording.cluster_name(int(number), None) for number in labels if number >= 0}
-    called[schema.NOISE] = wording.NOISE
+    by_number = {int(number): wording.cluster_name(int(number), None) for number in labels if number >= 0}
+    by_number[schema.NOISE] = wording.NOISE
     if clustering in atlas.results("correlate"):
-        called |= {cluster.number: cluster.name for cluster in correlated(atlas, clustering)[1]}
-    return called
+        by_number |= {cluster.number: cluster.name for cluster in correlated(atlas, clustering)[1]}
+    return by_number
 
 
 def sentence(atlas: Atlas, of: str, clusters: list[Cluster]) -> str:
-    """What the clusters say, in a sentence without its full stop."""
+    """A summary of the clusters, as a sentence without its period."""
     sizes = [(cluster.number, cluster.maps, cluster.stability) for cluster in clusters]
     largest = next((cluster for cluster in clusters if cluster.number >= 0), None)
     if largest is None:
@@ -79,74 +79,74 @@ def place(maps: NDArray[np.int64]) -> Place:
 
 def by_layer(atlas: Atlas, of: str, clusters: list[int]) -> NDArray[np.float64]:
     """Share of each layer's maps in each cluster, (cluster, layer)."""
-    own, total = counts(atlas, of, clusters)
-    shares: NDArray[np.float64] = np.divide(own, total, out=np.full(own.shape, np.nan), where=total > 0)
+    inside, total = counts(atlas, of, clusters)
+    shares: NDArray[np.float64] = np.divide(inside, total, out=np.full(inside.shape, np.nan), where=total > 0)
     return shares
 
 
 def counts(atlas: Atlas, of: str, clusters: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Maps of each cluster in each layer, (cluster, layer), and all maps of each layer, counted block by block."""
     layers = atlas.array("labels", of).shape[1]
-    own, total = np.zeros((len(clusters), layers), np.int64), np.zeros(layers, np.int64)
+    inside, total = np.zeros((len(clusters), layers), np.int64), np.zeros(layers, np.int64)
     for _, labels in read_blocks(atlas, "labels", of):
         total += (labels != schema.MISSING).sum((0, 2))
-        own += np.stack([(labels == number).sum((0, 2)) for number in clusters])
-    return own, total
+        inside += np.stack([(labels == number).sum((0, 2)) for number in clusters])
+    return inside, total
 
 
 def cluster_maps(atlas: Atlas, of: str, clusters: list[int]) -> NDArray[np.float64]:
     """Mean pooled map of each cluster (cluster, r, r); NaN where it has no maps.
 
-    All maps count, if there are not too many; else those of some blocks of examples, drawn with a seed, and of small
-    clusters a few more.
+    All maps are averaged if there are not too many; else those of a random sample of blocks of examples, and a few
+    more for small clusters.
     """
     array = atlas.array("pooled")
     block = block_size(array)
     count, size = -(-array.shape[0] // block), block * int(np.prod(array.shape[1:])) * array.dtype.itemsize
     most = max(1, min(MEANS // size, PIECES // (array.shape[1] * array.shape[2])))
     drawn = range(count) if count <= most else np.sort(np.random.default_rng(0).permutation(count)[:most]).tolist()
-    sums, seen = np.zeros((len(clusters), *array.shape[3:])), np.zeros(len(clusters), np.int64)
+    sums, map_counts = np.zeros((len(clusters), *array.shape[3:])), np.zeros(len(clusters), np.int64)
     for number in drawn:
         rows = slice(number * block, (number + 1) * block)
         labels, maps = atlas.read("labels", rows, of), atlas.read("pooled", rows)
         for place, cluster in enumerate(clusters):
-            own = maps[labels == cluster]
-            sums[place] += own.sum(0, dtype=np.float64)
-            seen[place] += len(own)
+            members = maps[labels == cluster]
+            sums[place] += members.sum(0, dtype=np.float64)
+            map_counts[place] += len(members)
     if count > most:
-        for place, more in _more(atlas, of, clusters, seen, {*drawn}, block).items():
+        for place, more in _more(atlas, of, clusters, map_counts, {*drawn}, block).items():
             sums[place] += pooled(atlas, more).sum(0)
-            seen[place] += len(more)
+            map_counts[place] += len(more)
     with np.errstate(invalid="ignore"):
-        means: NDArray[np.float64] = sums / seen[:, None, None]
+        means: NDArray[np.float64] = sums / map_counts[:, None, None]
     return means
 
 
 def _more(
-    atlas: Atlas, of: str, clusters: list[int], seen: NDArray[np.int64], drawn: set[int], block: int
+    atlas: Atlas, of: str, clusters: list[int], map_counts: NDArray[np.int64], drawn: set[int], block: int
 ) -> dict[int, NDArray[np.int64]]:
-    """Places of maps in other blocks, for clusters of which too few were seen."""
-    few = [place for place in range(len(clusters)) if seen[place] < ENOUGH]
-    found: dict[int, list[NDArray[np.int64]]] = {place: [] for place in few}
+    """Indices of maps in other blocks, for clusters with too few maps in the sample."""
+    few = [place for place in range(len(clusters)) if map_counts[place] < ENOUGH]
+    candidates: dict[int, list[NDArray[np.int64]]] = {place: [] for place in few}
     for rows, labels in read_blocks(atlas, "labels", of) if few else ():
         for place in few:
-            own = np.argwhere(labels == clusters[place]) + np.array([rows.start, 0, 0])
-            found[place].append(own[~np.isin(own[:, 0] // block, [*drawn])])
-    joined = {place: np.concatenate(parts) for place, parts in found.items()}
-    dice = np.random.default_rng(0)
-    wanted = {place: dice.permutation(len(own))[: ENOUGH - seen[place]] for place, own in joined.items()}
-    return {place: own[wanted[place]] for place, own in joined.items() if len(own)}
+            members = np.argwhere(labels == clusters[place]) + np.array([rows.start, 0, 0])
+            candidates[place].append(members[~np.isin(members[:, 0] // block, [*drawn])])
+    joined = {place: np.concatenate(parts) for place, parts in candidates.items()}
+    rng = np.random.default_rng(0)
+    wanted = {place: rng.permutation(len(members))[: ENOUGH - map_counts[place]] for place, members in joined.items()}
+    return {place: members[wanted[place]] for place, members in joined.items() if len(members)}
 
 
 def pooled(atlas: Atlas, places: NDArray[Any]) -> NDArray[np.float64]:
-    """Pooled maps at these places (example, layer, head); each stored piece is read once."""
+    """Pooled maps at these indices (example, layer, head); each stored piece is read once."""
     array = atlas.array("pooled")
     block = block_size(array)
-    found = np.empty((len(places), *array.shape[3:]))
+    selected = np.empty((len(places), *array.shape[3:]))
     pieces: dict[tuple[int, int, int], list[int]] = {}
     for row, (example, layer, head) in enumerate(places.tolist()):
         pieces.setdefault((example // block, layer, head), []).append(row)
     for (number, layer, head), rows in pieces.items():
         maps = atlas.read("pooled", (slice(number * block, (number + 1) * block), layer, head))
-        found[rows] = maps[places[rows, 0] - number * block]
-    return found
+        selected[rows] = maps[places[rows, 0] - number * block]
+    return selected

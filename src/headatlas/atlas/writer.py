@@ -1,7 +1,7 @@
 """What a stage writes: the arrays, tables and files of one result, and a manifest for every finished piece of work.
 
 A manifest lists the files of a piece of work with their checksums. A piece counts as done when its manifest is there
-and the files match it.
+and its files match the checksums.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Writer:
     def create_array(
         self, name: str, sizes: Mapping[str, int], block: int, attributes: Mapping[str, Any] | None = None
     ) -> None:
-        """Create an array, its first axis cut in blocks; nothing is done if it exists."""
+        """Create an array, its first axis cut in blocks; does nothing if it exists."""
         from headatlas.atlas import zarr_arrays
 
         spec, files = schema.ARRAYS[name], self.atlas.files
@@ -98,7 +98,7 @@ class Writer:
             zarr_arrays.create(files, spec, self.place.folder, sizes, block, attributes or {})
 
     def write_blocks(self, name: str, start: int, values: NDArray[Any]) -> list[str]:
-        """Write whole blocks of an array from index `start` on; gives the files that hold them, one per block."""
+        """Write whole blocks of an array from index `start` on; returns the files that hold them, one per block."""
         spec, files, array = schema.ARRAYS[name], self.atlas.files, self._array(name)
         size, stop = block_size(array), start + len(values)
         assert start % size == 0 and (stop % size == 0 or stop == array.shape[0]), "a block is written whole"
@@ -129,13 +129,13 @@ class Writer:
             yield writer
 
     def write_table(self, name: str, table: pa.Table) -> str:
-        """Write or replace a table; gives its file."""
+        """Write or replace a table; returns its path in the atlas."""
         with self.writing_table(name, table.schema) as writer:
             writer.write_table(table)
         return schema.TABLES[name].path(self.place.folder)
 
     def write_file(self, name: str, content: bytes) -> str:
-        """Write or replace a file beside the tables; gives its path in the atlas."""
+        """Write or replace a file beside the tables; returns its path in the atlas."""
         path = self.file(name)
         self.atlas.files.write(path, content)
         return path

@@ -13,7 +13,7 @@ from headatlas.atlas.schema import Array
 
 
 class CompleteStore(WrapperStore[Any]):
-    """A store of finished arrays: a block that is not there is an error, not a block of fill values."""
+    """A store of finished arrays: a missing block is an error, not a block of fill values."""
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
         """The bytes of a file."""
@@ -52,8 +52,8 @@ def create(
     from zarr.codecs import BloscCodec, BloscShuffle, Crc32cCodec
 
     shape = tuple(sizes[axis] for axis in spec.axes)
-    whole = (block, *shape[1:])
-    piece = tuple(1 if axis in spec.pieces else size for axis, size in zip(spec.axes, whole, strict=True))
+    block_shape = (block, *shape[1:])
+    piece = tuple(1 if axis in spec.pieces else size for axis, size in zip(spec.axes, block_shape, strict=True))
     bytes_per_value = np.dtype(spec.dtype).itemsize
     zarr.create_array(
         _store(files, f"{spec.stage}.zarr"),
@@ -61,7 +61,7 @@ def create(
         shape=shape,
         dtype=spec.dtype,
         chunks=piece,
-        shards=whole if piece != whole else None,
+        shards=block_shape if piece != block_shape else None,
         compressors=[
             BloscCodec(typesize=bytes_per_value, cname="zstd", clevel=1, shuffle=BloscShuffle.bitshuffle),
             Crc32cCodec(),

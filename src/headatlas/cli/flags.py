@@ -69,11 +69,11 @@ def _number(value: Any) -> str:
 
 def flags_of(methods: Methods) -> dict[str, Flag]:
     """The flags of all methods by option name; those of single methods come first."""
-    takers: dict[str, dict[str, Option]] = {}
+    by_option: dict[str, dict[str, Option]] = {}
     for method, options in methods.items():
         for option in options:
-            takers.setdefault(option.name, {})[method] = option
-    flags = {name: Flag(options, len(options) == len(methods)) for name, options in takers.items()}
+            by_option.setdefault(option.name, {})[method] = option
+    flags = {name: Flag(options, len(options) == len(methods)) for name, options in by_option.items()}
     return dict(sorted(flags.items(), key=lambda item: item[1].shared))
 
 
@@ -100,15 +100,15 @@ def given(flags: Mapping[str, Any], method: str, methods: Methods) -> dict[str, 
     """The options given on the command line, validated; raises an error for an option of another method."""
     if method not in methods:
         raise OptionError(f"--method {method}: choose {', '.join(methods)}")
-    takers = flags_of(methods)
+    all_flags = flags_of(methods)
     values = {}
     for name, value in flags.items():
         if value is None:
             continue
-        option = takers[name].takers.get(method)
+        option = all_flags[name].takers.get(method)
         if option is None:
-            others = either(tuple(takers[name].takers))
-            raise OptionError(f"{takers[name].option.flag} is for {others}, not for {method}")
+            others = either(tuple(all_flags[name].takers))
+            raise OptionError(f"{all_flags[name].option.flag} is for {others}, not for {method}")
         values[name] = option.parse(value) if isinstance(value, str) else value
         option.check(values[name], option.flag)
     return values

@@ -78,12 +78,12 @@ def _encodings(
     tokenizer: Any, first: str, second: str | None, size: int, window: Window | None
 ) -> tuple[list[Any], int]:
     """Encodings of the tokenizers library, none longer than `size`, and the number of tokens cut off."""
-    whole = tokenizer(first, second, truncation=False, verbose=False).encodings[0]
-    length = len(whole.ids)
+    full = tokenizer(first, second, truncation=False, verbose=False).encodings[0]
+    length = len(full.ids)
     if length <= (window.size if window else size):
-        return [whole], 0
+        return [full], 0
     if window is not None:
-        fixed = sum(part != 1 for part in whole.sequence_ids) if second is not None else sum(whole.special_tokens_mask)
+        fixed = sum(part != 1 for part in full.sequence_ids) if second is not None else sum(full.special_tokens_mask)
         room = window.size - fixed
         if room > 0:
             parts = tokenizer(
@@ -97,9 +97,9 @@ def _encodings(
             )
             return parts.encodings, 0
         size = window.size
-    if size <= sum(whole.special_tokens_mask):
+    if size <= sum(full.special_tokens_mask):
         raise OptionError(
-            f"{size} tokens leave no room for text: {sum(whole.special_tokens_mask)} of them are special. Allow more."
+            f"{size} tokens leave no room for text: {sum(full.special_tokens_mask)} of them are special. Allow more."
         )
     return tokenizer(first, second, truncation=True, max_length=size, verbose=False).encodings, length - size
 

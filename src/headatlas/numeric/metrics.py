@@ -1,4 +1,4 @@
-"""Means, entropy, intervals, and how well vectors tell heads apart."""
+"""Means, entropy, intervals, and how well vectors identify heads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def entropy(shares: NDArray[Any]) -> NDArray[np.float64]:
     array([0.693, 0.   ])
     """
     nats: NDArray[np.float64] = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(-1)
-    return nats + 0.0  # no minus zero
+    return nats + 0.0  # turns -0.0 into 0.0
 
 
 def interval(draws: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -53,7 +53,7 @@ def fit_pca(values: NDArray[Any], *, components: int | None = None, variance: fl
     Returns
     -------
     space : PrincipalAxes
-        Mean, axes, and the share of the variance along each axis. Where all rows are equal it means nothing.
+        Mean, axes, and the share of the variance along each axis. If all rows are equal, the axes are arbitrary.
     """
     from sklearn.decomposition import PCA
 
@@ -61,7 +61,7 @@ def fit_pca(values: NDArray[Any], *, components: int | None = None, variance: fl
     count = min(rows, width, components or width)
     # where there are more features than rows, their covariance is larger than the data
     pca = PCA(count, svd_solver="covariance_eigh" if width <= rows else "full")
-    with single_thread(), np.errstate(invalid="ignore"):  # of no variance at all, shares are 0 / 0
+    with single_thread(), np.errstate(invalid="ignore"):  # without any variance, shares are 0 / 0
         pca.fit(values.astype(np.float64))
     axes = pca.components_.T
     largest = np.take_along_axis(axes, np.abs(axes).argmax(0)[None], 0)

@@ -1,4 +1,4 @@
-"""Quantile-equidistant axes: equal steps hold equally many points, and ticks carry the true values."""
+"""Quantile-equidistant axes: equal steps hold equally many points, and ticks show the original values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Axis:
         return values
 
     def ticks(self, count: int = 5) -> tuple[Numbers, list[str]]:
-        """Positions at equal steps, and the true values there, in as few digits as tell them apart."""
+        """Positions at equal steps, and the original values there, in as few digits as distinguish them."""
         if count < 2:
             raise OptionError(f"{count} ticks: an axis has at least 2")
         positions = np.linspace(0, 1, count)
@@ -65,7 +65,7 @@ def axis(values: Any, k: int = 100) -> Axis:
     Returns
     -------
     axis : Axis
-        Its knots are the different quantiles: a value that occurs often makes several equal, and lies in their middle.
+        Its knots are the distinct quantiles: a frequent value makes several equal, and is placed in their middle.
     """
     numbers = np.asarray(values, np.float64).ravel()
     numbers = numbers[~np.isnan(numbers)]
@@ -82,7 +82,7 @@ def axis(values: Any, k: int = 100) -> Axis:
 
 
 def labels(values: Numbers) -> list[str]:
-    """Numbers in as few digits as tell them apart, at most 6.
+    """Numbers in as few digits as distinguish them, at most 6.
 
     >>> labels(np.array([0.1234, 0.1299, 3.0]))
     ['0.12', '0.13', '3']

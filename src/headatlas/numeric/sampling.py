@@ -1,4 +1,4 @@
-"""Samples of maps with equally many of every head. They depend on nothing but their arguments: not on blocks."""
+"""Samples of maps with equally many of every head. They depend only on their arguments, not on blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Heads = NDArray[np.int64]  # one row per head: layer, head
 def random_sample(
     examples: int, heads: Heads, size: int, seeds: Sequence[Sequence[int]], *, remainder: Sequence[int] | None = None
 ) -> Index:
-    """Maps of different examples, drawn for each head by itself, in order; a larger sample holds a smaller one.
+    """Maps of different examples, drawn separately for each head, in order; a larger sample includes a smaller one.
 
     >>> random_sample(100, np.array([[0, 0], [0, 1]]), 4, [[7, 0], [7, 1]]).tolist()
     [[2, 0, 1], [42, 0, 0], [82, 0, 1], [88, 0, 0]]
@@ -30,16 +30,16 @@ def random_sample(
     seeds : sequence of seeds
         One seed per head.
     remainder : seed, optional
-        Decides which heads give one map more where `size` is not a multiple of the number of heads. If not given none
-        does, but every head gives at least one.
+        Determines which heads get one map more if `size` is not a multiple of the number of heads. If not given, none
+        does, but every head gets at least one.
 
     Returns
     -------
     index : array (map, 3)
         Example, layer and head of each map.
     """
-    each, rest = divmod(min(size, examples * len(heads)), max(1, len(heads)))
-    counts = np.full(len(heads), max(1, each) if remainder is None else each)
+    per_head, rest = divmod(min(size, examples * len(heads)), max(1, len(heads)))
+    counts = np.full(len(heads), max(1, per_head) if remainder is None else per_head)
     if remainder is not None:
         counts[np.random.default_rng(remainder).permutation(len(heads))[:rest]] += 1
     drawn = [
@@ -50,18 +50,18 @@ def random_sample(
 
 
 def systematic_sample(examples: int, heads: Heads, size: int, seed: int) -> Index:
-    """About `size` maps, as many of each head and at least one, on examples at even steps from first to last; in order.
+    """About `size` maps, equally many of each head and at least one, on evenly spaced examples, in order.
 
-    A function of its own beside `random_sample`: the examples of a head are not drawn, only where its steps begin. So
-    every stretch of the data is in the sample, but a larger sample does not hold a smaller one.
+    Unlike in `random_sample`, the examples of a head are not drawn, only where its steps begin. So the sample covers
+    the whole dataset, but a larger sample does not include a smaller one.
 
     >>> systematic_sample(100, np.array([[0, 0], [0, 1]]), 4, seed=0).tolist()
     [[13, 0, 1], [31, 0, 0], [63, 0, 1], [81, 0, 0]]
     """
-    each = min(examples, max(1, size // len(heads)))
+    per_head = min(examples, max(1, size // len(heads)))
     phase = np.random.default_rng(seed).random(len(heads))
-    example = ((np.arange(each)[:, None] + phase) * (examples / each)).astype(np.int64).clip(max=examples - 1)
-    return _index(example.ravel(), np.tile(np.arange(len(heads)), each), heads)
+    example = ((np.arange(per_head)[:, None] + phase) * (examples / per_head)).astype(np.int64).clip(max=examples - 1)
+    return _index(example.ravel(), np.tile(np.arange(len(heads)), per_head), heads)
 
 
 def _index(example: NDArray[np.int64], head: NDArray[np.int64], heads: Heads) -> Index:

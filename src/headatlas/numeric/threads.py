@@ -1,4 +1,4 @@
-"""Computing on one core: sums have one order, so that bits do not depend on the machine."""
+"""Computing on one core: sums have a fixed order, so that results do not depend on the number of cores."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 
 @contextmanager
 def single_thread(*libraries: str) -> Iterator[None]:
-    """Use one core for all that NumPy, SciPy, scikit-learn and torch compute inside. Works as a decorator as well.
+    """Use one core for everything that NumPy, SciPy, scikit-learn and torch compute inside. Also works as a decorator.
 
     OpenMP has one limit per thread, so every thread of a pool has to enter, too. BLAS and torch have one limit per
-    process: it is lifted by the last thread that leaves, since an earlier one would lift it for threads that still
-    compute. Only what is loaded can be limited: `libraries` are imported first.
+    process: it is lifted by the last thread that leaves, so that threads that still compute keep it. Only loaded
+    libraries can be limited: `libraries` are imported first.
 
     >>> from threadpoolctl import threadpool_info
     >>> with single_thread("numpy.linalg"):
@@ -75,12 +75,12 @@ class _ProcessLimits:
 def _set_threads(library: Any, count: int) -> None:
     """Set the threads of a BLAS library, from whichever thread this is called.
 
-    threadpoolctl 3.7 and later ignores all threads but the first that set a limit, until that one lets go.
+    threadpoolctl 3.7 and later ignores all threads but the first that set a limit, until that thread releases it.
     """
-    let_go = getattr(library, "clear_controlling_thread", lambda force: None)
-    let_go(force=True)
+    release = getattr(library, "clear_controlling_thread", lambda force: None)
+    release(force=True)
     library.set_num_threads(count)
-    let_go(force=True)
+    release(force=True)
 
 
 _process = _ProcessLimits()

@@ -105,7 +105,7 @@ def projection(
     if rows:
         page.categories(left + SIDE + 0.45, 0, LEGEND, coloring.title, rows, points=True)
     else:
-        page.scale(left + SIDE + 0.45, 0, image, coloring.title, coloring.unit, whole=by in ("layer", "head"))
+        page.scale(left + SIDE + 0.45, 0, image, coloring.title, coloring.unit, integer=by in ("layer", "head"))
     return page.figure
 
 
@@ -119,8 +119,8 @@ def _placed(points: NDArray[Any], quantile_axes: list[Axis]) -> NDArray[Any]:
 
 
 def _title(of: str, facts: dict[str, Any], maps: int, by: str) -> str:
-    called = method_name(facts["method"]) + (f" ({of})" if of != facts["method"] else "")
-    return f"{many(maps, 'map')} in the plane by {called}, colored by {by}: {faithful(facts['trustworthiness'])}"
+    name = method_name(facts["method"]) + (f" ({of})" if of != facts["method"] else "")
+    return f"{many(maps, 'map')} in the plane by {name}, colored by {by}: {faithful(facts['trustworthiness'])}"
 
 
 def _note(facts: dict[str, Any], shown: int, total: int, doubt: NDArray[np.bool_]) -> str:
@@ -154,9 +154,9 @@ def _axes(axes: Any, page: Page, facts: dict[str, Any], quantile_axes: list[Axis
             number = "first" if name == "x" else "second"
             getattr(axes, f"set_{name}label")(f"{number} component ({percent(share)} of variance)", size=SMALL)
         return
-    called = method_name(facts["method"])
-    axes.set_xlabel(f"{called} 1 (no unit: only nearness is meaningful)", size=SMALL)
-    axes.set_ylabel(f"{called} 2", size=SMALL)
+    method = method_name(facts["method"])
+    axes.set_xlabel(f"{method} 1 (no unit: only nearness is meaningful)", size=SMALL)
+    axes.set_ylabel(f"{method} 2", size=SMALL)
 
 
 def _draw(axes: Any, page: Page, points: NDArray[Any], doubt: NDArray[np.bool_], coloring: Coloring) -> Any:
@@ -171,7 +171,9 @@ def _draw(axes: Any, page: Page, points: NDArray[Any], doubt: NDArray[np.bool_],
     else:
         finite = values[np.isfinite(values)]
         low, high = np.percentile(finite, (1, 99)) if len(finite) else (0, 1)
-        tones = ListedColormap(look.amounts(np.linspace(0.2, 1, 256)))  # the lightest tones would vanish on the paper
+        tones = ListedColormap(
+            look.amounts(np.linspace(0.2, 1, 256))
+        )  # the lightest tones would be invisible on the background
         image = ScalarMappable(Normalize(low, high if high > low else low + 1), tones.with_extremes(bad=look.noise))
         colors, turns = image.to_rgba(np.ma.masked_invalid(values)), np.zeros(len(values), int)
     colors[:, 3] = np.where(doubt, 0.15, 0.8)

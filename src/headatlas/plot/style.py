@@ -97,7 +97,7 @@ def patch(axes: Axes, number: int, where: tuple[float, float, float, float], loo
 def fit(text: str, inches: float, size: float = TEXT, *, bold: bool = False) -> list[str]:
     """Lines of text that fit a width."""
     body, _, last = text.rpartition(" ")
-    joined = f"{body}\u00a0{last}" if body and len(last) < 3 else text  # a number is not left on a line of its own
+    joined = f"{body}\u00a0{last}" if body and len(last) < 3 else text  # a number is not left alone on a line
     lines = textwrap.wrap(joined, letters(inches, size, bold=bold))
     return [line.replace("\u00a0", " ") for line in lines] or [""]
 
@@ -158,14 +158,14 @@ class Page:
         axes.patch.set_visible(False)
         return axes
 
-    def scale(self, left: float, top: float, image: Any, label: str, unit: str = "", *, whole: bool = False) -> None:
+    def scale(self, left: float, top: float, image: Any, label: str, unit: str = "", *, integer: bool = False) -> None:
         """Draw the legend of an amount: its name, its unit on a second line, and a color bar."""
         self.text(left, top, label)
         self.text(left, top + 0.17, unit, color=self.look.muted, size=SMALL)
         bar = self.axes(left, top + (0.36 if unit else 0.22), 1.8, 0.11)
         colorbar = self.figure.colorbar(image, cax=bar, orientation="horizontal")
         colorbar.outline.set_visible(False)
-        colorbar.locator = MaxNLocator(4, integer=whole)
+        colorbar.locator = MaxNLocator(4, integer=integer)
         colorbar.update_ticks()
         bar.tick_params(colors=self.look.muted, labelcolor=self.look.ink, labelsize=SMALL, length=2, width=0.5)
 

@@ -23,7 +23,7 @@ __all__ = ["activity", "compare", "head", "layouts", "robustness", "states"]
 
 CELL, ROW = 0.95, 1.22  # inches of a thumbnail, and of a row of them
 ORDERS = ("layer", "kl")
-GAP, MOST_WORDS = 0.14, 120  # inches between layers; tokens that can be written beside one another
+GAP, MOST_WORDS = 0.14, 120  # inches between layers; tokens that fit side by side
 EQUAL = "Axes hold equally many points in equal steps; ticks are the true values."
 
 
@@ -89,7 +89,7 @@ def _places(heads: list[tuple[int, int]], wide: int, by_layer: bool) -> dict[tup
 
 
 def _tones(page: Page) -> ListedColormap:
-    """Colors of an amount without the faintest, which would vanish on the paper."""
+    """Colors of an amount without the faintest, which would be invisible on the background."""
     return ListedColormap(page.look.amounts(np.linspace(0.25, 1, 256)))
 
 
@@ -222,7 +222,7 @@ def _touch(a: tuple[float, float, float, float], b: tuple[float, float, float, f
 
 
 def activity(active: Activity, dark: bool = False) -> Figure:
-    """Draw maximum attention: one row per head, layers below one another, one column per token.
+    """Draw maximum attention: one row per head, grouped by layer, one column per token.
 
     >>> from headatlas import plot, tsne
     >>> figure = plot.tsne.activity(tsne.activity("packaged", "The cat sat on the mat."))
@@ -269,7 +269,7 @@ def activity(active: Activity, dark: bool = False) -> Figure:
 
 
 def _room(words: list[str], first: bool) -> float:
-    """Inches above a layer: for its tokens above the first, if they fit beside one another."""
+    """Inches above a layer: room for tokens above the first one, if they fit side by side."""
     if not first or len(words) > MOST_WORDS:
         return GAP
     return 0.05 + 0.043 * max((len(_short(word)) for word in words), default=0)

@@ -97,7 +97,7 @@ def robustness(table: Any, dark: bool = False) -> Figure:
     title = (
         f"Under disturbance the deviation of head t-SNE grows by a smaller factor than that of standard t-SNE {what}"
     )
-    note = "Over all runs of a text and head. Circles are the text as it is, diamonds the text with tokens replaced."
+    note = "Over all runs of a text and head. Circles are the original text, diamonds the text with tokens replaced."
     wide, beside = max(3.6, 0.33 * len(layers)), len(layers) <= 12
     page = Page(2 * wide + 1.6 if beside else wide + 0.8, 3.6 if beside else 6.9, title, note, dark)
     for place, (value, name) in enumerate((("mean", "mean of KL"), ("deviation", "deviation of KL"))):

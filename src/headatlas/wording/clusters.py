@@ -86,19 +86,19 @@ def cluster_size(cluster: int, maps: int, share: float, stability: float | None)
     return f"{size}, {word}" + ("" if stability is None or stability != stability else f" ({ratio(stability)})")
 
 
-def reason(statistic: str, one: Reason) -> str:
+def reason(statistic: str, values: Reason) -> str:
     """Why a cluster is called so, one statistic.
 
     >>> why = Reason(statistic="previous", mean=0.8, rest=0.031, delta=1.0, low=0.99, high=1.0)
     >>> reason("attention to the previous token", why)
     'attention to the previous token is 0.80, in other maps 0.031 (delta 1.00 [0.99, 1.00])'
     """
-    delta = interval(one["delta"], one["low"], one["high"])
-    return f"{statistic} is {amount(one['mean'])}, in other maps {amount(one['rest'])} (delta {delta})"
+    delta = interval(values["delta"], values["low"], values["high"])
+    return f"{statistic} is {amount(values['mean'])}, in other maps {amount(values['rest'])} (delta {delta})"
 
 
 def not_named(statistics: int) -> str:
-    """What is said before the reason of a cluster that no phrase fits.
+    """The introduction to the reason of a cluster that no phrase fits.
 
     >>> not_named(24), not_named(0)
     ('no phrase fits; the most telling of 24 statistics', 'no other maps to compare with')
@@ -106,7 +106,7 @@ def not_named(statistics: int) -> str:
     return f"no phrase fits; the most telling of {many(statistics, 'statistic')}" if statistics else NO_COMPARISON
 
 
-def reasons(found: Sequence[tuple[str, Reason]], named: bool, statistics: int) -> str:
+def reasons(labeled: Sequence[tuple[str, Reason]], named: bool, statistics: int) -> str:
     """All reasons of a name, each with its statistic in words, in one text.
 
     >>> why = Reason(statistic="self", mean=0.03, rest=0.02, delta=0.2, low=None, high=None)
@@ -114,18 +114,18 @@ def reasons(found: Sequence[tuple[str, Reason]], named: bool, statistics: int) -
     'no phrase fits; the most telling of 24 statistics: attention to the token itself is 0.030, in other maps 0.020 \
 (delta 0.20)'
     """
-    text = "; ".join(reason(words, one) for words, one in found)
+    text = "; ".join(reason(words, values) for words, values in labeled)
     return text if named else ": ".join(filter(None, [not_named(statistics), text]))
 
 
-def association(one: Association) -> str:
+def association(values: Association) -> str:
     """The value of a column that goes with a cluster.
 
     >>> association(Association(column="kind", value="question", ratio=1.834, q=0.00002))
     'kind = question: 1.8 times as many maps as expected (q < 0.001)'
     """
-    times = f"{amount(one['ratio'])} times as many maps as expected"
-    return f"{one['column']} = {one['value']}: {times} ({p_equation(one['q'], 'q')})"
+    times = f"{amount(values['ratio'])} times as many maps as expected"
+    return f"{values['column']} = {values['value']}: {times} ({p_equation(values['q'], 'q')})"
 
 
 def noise_line(maps: int, share: float) -> str:
@@ -159,13 +159,13 @@ def clusters_sentence(
     '90 of 100 maps fall into 2 patterns (1 stable, 1 fair); the largest, “previous token”, holds 60%, 50% of it in \
 layer 2'
     """
-    maps = sum(one[1] for one in sizes)
-    real = [one for one in sizes if one[0] >= 0]
+    maps = sum(size[1] for size in sizes)
+    real = [size for size in sizes if size[0] >= 0]
     if not real or where is None:
         return f"All {many(maps, 'map')} are noise: no pattern was found"
     words = [stability_word(stability) for _, _, stability in real]
     tally = ", ".join(f"{count(words.count(word))} {word}" for word in ("stable", "fair", "shaky") if word in words)
-    inside = sum(one[1] for one in real)
+    inside = sum(size[1] for size in real)
     some = f"{count(inside)} of {many(maps, 'map')}" if inside < maps else many(maps, "map")
     patterns = many(len(real), "pattern") + (f" ({tally})" if tally else "")
     return f"{some} fall into {patterns}; the largest, “{largest}”, holds {percent(share)}, {place(where)}"
@@ -207,10 +207,10 @@ def jobs_line(heads: int, one_job: int, threshold: float) -> str:
     ('64 of 72 heads have one job: at least 75% of their maps lie in one cluster', \
 '1 of 1 head has one job: at least 75% of its maps lie in one cluster')
     """
-    have, their = ("has", "its") if heads == 1 else ("have", "their")
+    verb, possessive = ("has", "its") if heads == 1 else ("have", "their")
     return (
-        f"{count(one_job)} of {many(heads, 'head')} {have} one job: at least {percent(threshold)} of {their} maps lie "
-        "in one cluster"
+        f"{count(one_job)} of {many(heads, 'head')} {verb} one job: at least {percent(threshold)} of {possessive} maps "
+        "lie in one cluster"
     )
 
 

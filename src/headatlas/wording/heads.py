@@ -53,11 +53,11 @@ def layers(numbers: Sequence[int]) -> str:
 
 
 def _parts(heads: Sequence[HeadShare], most: int, shares: bool) -> tuple[list[str], int]:
-    """The first heads, each as a text, and how many are left; one head is never left alone."""
+    """The first heads as text, and how many are left out: none or at least two."""
     shown = len(heads) if len(heads) <= most + 1 else most
     names = [
-        head_name(one["layer"], one["head"]) + (f" ({percent(one['share'])})" if shares else "")
-        for one in heads[:shown]
+        head_name(head["layer"], head["head"]) + (f" ({percent(head['share'])})" if shares else "")
+        for head in heads[:shown]
     ]
     return names, len(heads) - shown
 
@@ -74,23 +74,23 @@ def head_list(heads: Sequence[HeadShare], most: int = 5, *, shares: bool = True)
 
 
 def head_lines(heads: Sequence[HeadShare], lines: int, width: int) -> list[str]:
-    """As many heads as fit so many lines of so many characters, and how many more there are.
+    """As many heads as fit on `lines` lines of `width` characters, and how many more there are.
 
     >>> head_lines([HeadShare(layer=0, head=head, share=0.99) for head in range(5)], 1, 32)
     ['L0·H0 (99%), and 4 more']
     """
     for shown in range(len(heads), -1, -1):
         rest = len(heads) - shown
-        names = [f"{head_name(one['layer'], one['head'])}\u00a0({percent(one['share'])})" for one in heads[:shown]]
+        names = [f"{head_name(head['layer'], head['head'])}\u00a0({percent(head['share'])})" for head in heads[:shown]]
         text = ", ".join([*names, *([f"and\u00a0{rest}\u00a0more"] if rest else [])])
-        found = textwrap.wrap(text, width)
-        if len(found) <= lines:
-            return [line.replace("\u00a0", " ") for line in found]
+        wrapped = textwrap.wrap(text, width)
+        if len(wrapped) <= lines:
+            return [line.replace("\u00a0", " ") for line in wrapped]
     return []
 
 
 def whose(heads: Sequence[HeadShare], mostly: float, most: int = 3, *, shares: bool = False) -> str:
-    """Whose pattern a cluster is; `mostly` is the share from which on it is the main pattern of a head.
+    """Which heads show the pattern; a cluster with at least the share `mostly` is the main pattern of a head.
 
     >>> heads = [HeadShare(layer=0, head=2, share=0.8), HeadShare(layer=2, head=0, share=0.7)]
     >>> whose(heads, 0.5), whose(heads, 0.9, shares=True), whose([], 0.5)

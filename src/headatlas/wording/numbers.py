@@ -1,4 +1,4 @@
-"""Numbers for people, by one set of rules; the page has the same in frontend/src/lib/wording/numbers.ts.
+"""Numbers as text, by one set of rules; the page has the same in frontend/src/lib/wording/numbers.ts.
 
 >>> amount(0.0314), percent(0.934), ratio(0.885), p_value(0.0131), many(1204, "map")
 ('0.031', '93%', '0.89', '0.013', '1,204 maps')
@@ -19,7 +19,7 @@ from typing import TypeGuard
 
 UNKNOWN = "–"
 MINUS = "−"
-HUGE = 1e15  # from here on digits would say more than a number knows
+HUGE = 1e15  # from here on digits would exceed the precision of a float
 
 
 def _known(value: float | None) -> TypeGuard[float]:
@@ -27,7 +27,7 @@ def _known(value: float | None) -> TypeGuard[float]:
 
 
 def _fixed(value: float, digits: int) -> str:
-    """A number with so many digits after the point, or as a power of ten if it is huge."""
+    """A number with `digits` decimals, or as a power of ten if it is huge."""
     if abs(value) >= HUGE:
         return _scientific(value)
     step = Decimal(1).scaleb(-digits)
@@ -157,7 +157,7 @@ def interval(
 
 
 def join_list(parts: Sequence[str]) -> str:
-    """A list as a sentence has it.
+    """A list as part of a sentence.
 
     >>> join_list(["L0·H1"]), join_list(["L0·H1", "L0·H2"]), join_list(["L0·H1", "L0·H2", "3 more"])
     ('L0·H1', 'L0·H1 and L0·H2', 'L0·H1, L0·H2, and 3 more')
@@ -168,7 +168,7 @@ def join_list(parts: Sequence[str]) -> str:
 
 
 def capitalize(text: str) -> str:
-    """A text as a sentence begins.
+    """A text with its first letter in upper case.
 
     >>> capitalize("previous token"), capitalize("")
     ('Previous token', '')

@@ -1,4 +1,4 @@
-"""The line that tells what a result is, made from the facts a stage records."""
+"""The line that describes a result, made from the facts a stage records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ METHODS = {"pca": "PCA", "umap": "UMAP", "tsne": "t-SNE"}
 
 
 def result_line(stage: str, facts: Facts) -> str:
-    """What is worth knowing of a result; empty for stages that record nothing.
+    """A short description of a result; empty for stages that record nothing.
 
     >>> result_line("cluster", {"clusters": [{}, {}], "stability": 0.912, "noise": 0.04})
     '2 clusters, stability 0.91, 4% noise'
@@ -30,7 +30,7 @@ def result_line(stage: str, facts: Facts) -> str:
 
 
 def method_name(method: str) -> str:
-    """A projection's method, as it is written.
+    """The usual name of a projection's method.
 
     >>> method_name("tsne"), method_name("my method")
     ('t-SNE', 'my method')
@@ -53,9 +53,9 @@ def faithful(trustworthiness: float | None) -> str:
 
 
 def _features(facts: Facts) -> str:
-    kept = facts.get("encoder", {}).get("variance_kept")
+    variance = facts.get("encoder", {}).get("variance_kept")
     return f"{count(facts['width'])} numbers per map" + (
-        f", {percent(kept)} of the variance" if kept is not None else ""
+        f", {percent(variance)} of the variance" if variance is not None else ""
     )
 
 
@@ -71,7 +71,8 @@ def _project(facts: Facts) -> str:
 
 
 def _correlate(facts: Facts) -> str:
-    return named_clusters([cluster_name(one["cluster"], one["phrases"], one["ordinal"]) for one in facts["names"]])
+    names = [cluster_name(entry["cluster"], entry["phrases"], entry["ordinal"]) for entry in facts["names"]]
+    return named_clusters(names)
 
 
 def _tsne(facts: Facts) -> str:

@@ -1,4 +1,4 @@
-"""Cluster attention maps, or heads: which maps look alike, how sure that is, and what it goes along with."""
+"""Cluster attention maps, or heads: which maps are similar, how stable that is, and what it agrees with."""
 
 from __future__ import annotations
 

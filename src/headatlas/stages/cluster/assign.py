@@ -1,4 +1,4 @@
-"""Give every map its label, block by block, and move centers over all maps: one core a block, wherever it runs."""
+"""Label every map, block by block, and move centers over all maps; each block uses one core."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from headatlas.stages.cluster.fit import Fit, Labels, of_centers
 from headatlas.stages.cluster.fit_file import from_bytes
 from headatlas.stages.cluster.vectors import Floats
 
-TOLERANCE = 1e-4  # of the mean variance, as scikit-learn has it
+TOLERANCE = 1e-4  # of the mean variance, as in scikit-learn
 PASSES = 100
 Step = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 
 
-FIT = "fit.npz"  # where a fitted clustering lies for its workers
+FIT = "fit.npz"  # the fitted clustering that workers read
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ def _load(place: Place, digest: str) -> tuple[PrincipalAxes, Fit, dict[str, NDAr
 def project(atlas: Atlas, of: str, space: PrincipalAxes, examples: range) -> tuple[NDArray[np.bool_], Floats]:
     """Which maps of a block exist (example, layer, head), and the coordinates of those."""
     values = atlas.read("features", slice(examples.start, examples.stop), of)
-    there = ~np.isnan(values).any(-1)
-    return there, space.apply(values[there])
+    present = ~np.isnan(values).any(-1)
+    return present, space.apply(values[present])
 
 
 @dataclass(frozen=True)
 class Assign:
-    """The function that is run over the numbers of all blocks; gives the number of examples done."""
+    """The function that is run over the numbers of all blocks; returns the number of examples done."""
 
     job: Job
 
@@ -81,21 +81,21 @@ def _block(atlas: Atlas, job: Job, examples: range) -> tuple[Labels, Floats]:
     if "heads" in known:  # every map has the label of its head
         shape = (len(examples), *known["heads"].shape)
         return np.broadcast_to(known["heads"], shape).copy(), np.broadcast_to(known["distance"], shape).copy()
-    there, x = project(atlas, job.of, space, examples)
-    labels = np.full(there.shape, MISSING, np.int32)
-    distance = np.full(there.shape, np.nan, np.float32)
-    labels[there] = fit.label(x)[0]
-    if "index" in known:  # maps that were fitted keep the label they were given then
+    present, x = project(atlas, job.of, space, examples)
+    labels = np.full(present.shape, MISSING, np.int32)
+    distance = np.full(present.shape, np.nan, np.float32)
+    labels[present] = fit.label(x)[0]
+    if "index" in known:  # maps that were fitted keep the label from the fit
         index = known["index"]
         part = slice(*np.searchsorted(index[:, 0], [examples.start, examples.stop]))
         example, layer, head = index[part].T
         labels[example - examples.start, layer, head] = known["labels"][part]
-    distance[there] = fit.distance(x, labels[there])
+    distance[present] = fit.distance(x, labels[present])
     return labels, distance
 
 
 def assign(result: engine.Result, job: Job, workers: int, scheduler: str | None) -> None:
-    """Label all blocks that were not labeled by this very fit."""
+    """Label all blocks that were not labeled by this fit."""
     ranges, facts = row_ranges(result.atlas, "features", job.of), {"fit": job.digest}
     engine.run_blocks(result, Assign(job), ranges, "labeling", facts=facts, workers=workers, scheduler=scheduler)
 
@@ -132,7 +132,7 @@ def _add(a: Step, b: Step) -> Step:
 def lloyd(
     atlas: Atlas, job: Job, centers: NDArray[Any], workers: int, scheduler: str | None, tolerance: float = TOLERANCE
 ) -> NDArray[np.float64]:
-    """Move centers to the mean of their maps until they rest. Blocks are summed in their order: the same bits anywhere.
+    """Move centers to the mean of their maps until they converge. Blocks are summed in order: results are reproducible.
 
     A center that loses all its maps stays where it is.
     """
@@ -140,8 +140,8 @@ def lloyd(
     numbers = list(range(len(row_ranges(atlas, "features", job.of))))
     with progress.bar("moving centers", PASSES, "passes") as advance:
         for _ in range(PASSES):
-            with closing(parallel.run(Sums(job, centers), numbers, workers=workers, scheduler=scheduler)) as found:
-                parts = sorted(found, key=itemgetter(0))
+            with closing(parallel.run(Sums(job, centers), numbers, workers=workers, scheduler=scheduler)) as results:
+                parts = sorted(results, key=itemgetter(0))
             counts, total, squares = reduce(_add, (step for _, step in parts))
             new = np.where(counts[:, None] > 0, total / np.maximum(counts, 1)[:, None], centers)
             variance = (squares / counts.sum() - (total.sum(0) / counts.sum()) ** 2).mean()

@@ -1,4 +1,4 @@
-"""How `auto` chooses: the clustering that comes back on other samples of the data, or the knee of a curve."""
+"""How `auto` chooses: the clustering that is reproduced best on other samples of the data, or the knee of a curve."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from headatlas.stages.cluster.fit import Labels
 from headatlas.stages.cluster.vectors import Floats
 
 PAIRS = 5
-GRID = (5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 40)  # fewer always come back, and say little
-TIE = 0.01  # stabilities nearer than this are equal
+GRID = (5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 40)  # fewer clusters are always stable, and say little
+TIE = 0.01  # stabilities that differ by less are equal
 ABSENT = np.int32(-9)  # a map that was not drawn
 STABLEST = (
     f"the most stable of {', '.join(map(str, GRID))}, as far as there are three maps per cluster; "
@@ -30,7 +30,7 @@ Regroup = Callable[[Floats, NDArray[np.int64], int], Labels]  # points, how ofte
 
 @dataclass(frozen=True)
 class Stability:
-    """Clusterings of bootstrap samples, two by two, and how far the two of each pair agree."""
+    """Clusterings of pairs of bootstrap samples, and how far the two of each pair agree."""
 
     groups: tuple[Labels, ...]  # a label for each map, ABSENT where it was not drawn
     values: tuple[float, ...]  # adjusted Rand index of each pair on the maps both drew
@@ -60,26 +60,26 @@ def _best_match(members: NDArray[np.bool_], groups: Labels) -> float:
 
 
 def most_stable(regroups: Sequence[Regroup], x: Floats, *, seed: int, bar: bool = True) -> tuple[int, list[Stability]]:
-    """The place of the most stable way to cluster, the first of equals, and the stability of each."""
+    """The index of the most stable method, the first in case of ties, and the stability of each."""
     stabilities = stability(regroups, x, seed=seed, bar=bar)
-    means = np.array([each.mean for each in stabilities])
+    means = np.array([result.mean for result in stabilities])
     return int(np.argmax(means >= means.max() - TIE)), stabilities  # argmax gives the first
 
 
 def stability(
     regroups: Sequence[Regroup], x: Floats, *, seed: int, pairs: int = PAIRS, bar: bool = True
 ) -> list[Stability]:
-    """The stability of each way to cluster these points; all ways see the same bootstrap samples."""
+    """The stability of each method on these points; all methods get the same bootstrap samples."""
     rng = np.random.default_rng([seed, 77])
     drawn = [np.bincount(rng.integers(len(x), size=len(x)), minlength=len(x)) for _ in range(2 * pairs)]
     groups: list[list[Labels]] = [[np.empty(0, np.int32)] * len(drawn) for _ in regroups]
-    tasks = [(way, number) for way in range(len(regroups)) for number in range(len(drawn))]
+    tasks = [(method, number) for method in range(len(regroups)) for number in range(len(drawn))]
     with (
         progress.bar("trying stability", len(tasks), "fits") if bar else nullcontext(_silent) as advance,
         closing(parallel.run(partial(_regroup, regroups, x, drawn, seed), tasks)) as results,
     ):
-        for way, number, labels in results:
-            groups[way][number] = labels
+        for method, number, labels in results:
+            groups[method][number] = labels
             advance(1)
     return [Stability(tuple(samples), _agreement(samples)) for samples in groups]
 
@@ -103,11 +103,11 @@ def _regroup(
     regroups: Sequence[Regroup], x: Floats, drawn: list[NDArray[np.int64]], seed: int, task: tuple[int, int]
 ) -> tuple[int, int, Labels]:
     parallel.check()
-    way, number = task
+    method, number = task
     present = drawn[number] > 0
     labels = np.full(len(x), ABSENT, np.int32)
-    labels[present] = regroups[way](x[present], drawn[number][present], seed + number)
-    return way, number, labels
+    labels[present] = regroups[method](x[present], drawn[number][present], seed + number)
+    return method, number, labels
 
 
 def grid(n: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""What computes the clusters: scikit-learn on the CPU, or cuML on a GPU. Methods pass and get plain arrays."""
+"""Libraries that compute the clusters: scikit-learn on the CPU, or cuML on a GPU. Methods pass and get plain arrays."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from headatlas.stages.cluster.fit import Labels
 
 
 @contextmanager
-def alone() -> Iterator[None]:
-    """Compute on one core, without the warning about fewer different maps than k, which methods give themselves."""
+def one_core() -> Iterator[None]:
+    """Compute on one core, without the warning about fewer distinct maps than k: methods give their own."""
     from sklearn.exceptions import ConvergenceWarning
 
     with single_thread("sklearn"), warnings.catch_warnings():
@@ -39,7 +39,7 @@ def cuml(name: str) -> Any:
 
 
 def noise(labels: NDArray[Any]) -> Labels:
-    """Whatever a backend calls noise becomes -1: any negative number, or one no cluster can have.
+    """Labels with noise as -1: backends use any negative number, or one that no cluster can have.
 
     >>> noise(np.array([0, 1, -3, 2147483647])).tolist()
     [0, 1, -1, -1]

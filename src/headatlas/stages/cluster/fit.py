@@ -73,10 +73,10 @@ class NearestFit(Fit):
         return labels
 
     def _nearest(self, x: Floats, lengths: Floats) -> Labels:
-        apart = x @ self.points.T
-        apart *= -2
-        apart += lengths  # squared distance without the length of x, which does not change what is nearest
-        nearest = apart[:, : len(self.owner)].argmin(1)
+        distances = x @ self.points.T
+        distances *= -2
+        distances += lengths  # squared distance without the length of x, which does not change what is nearest
+        nearest = distances[:, : len(self.owner)].argmin(1)
         labels: Labels = self.owner[nearest]
         if np.isinf(self.reach).all():
             return labels
@@ -84,12 +84,12 @@ class NearestFit(Fit):
         far = np.linalg.norm(x.astype(np.float64) - self.points[nearest], axis=1) > reach
         if self.crowd:
             limit = reach**2 - np.einsum("ij,ij->i", x, x)
-            far |= np.count_nonzero(apart <= limit[:, None], axis=1) < self.crowd
+            far |= np.count_nonzero(distances <= limit[:, None], axis=1) < self.crowd
         return np.where(far, np.int32(NOISE), labels)
 
 
 def of_centers(centers: NDArray[Any]) -> NearestFit:
-    """The nearest center, however far."""
+    """Assignment to the nearest center, at any distance."""
     centers = centers.astype(np.float32)
     owner = np.arange(len(centers), dtype=np.int32)
     return NearestFit(centers, centers, owner, np.full(len(centers), np.inf))
@@ -108,7 +108,7 @@ def means(x: NDArray[Any], labels: Labels) -> NDArray[np.float64]:
 
 
 def by_size(labels: NDArray[Any], x: NDArray[Any]) -> Labels:
-    """Number clusters by size, 0 the largest; equal sizes by the mean on the first axis. Empty ones vanish.
+    """Number clusters by size, 0 the largest; equal sizes by the mean on the first axis. Empty ones are dropped.
 
     >>> by_size(np.array([5, 5, 2, 2, 2, -1]), np.zeros((6, 1))).tolist()
     [1, 1, 0, 0, 0, -1]

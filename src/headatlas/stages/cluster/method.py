@@ -27,9 +27,9 @@ class Method(ABC):
     """A way to cluster points. The fields of a method that are declared with `option` are its options."""
 
     name: ClassVar[str]
-    help: ClassVar[str]  # in a few words, what its clusters are
+    help: ClassVar[str]  # a few words on what its clusters are
     parameter: ClassVar[str]  # the option that `auto` chooses and a sweep varies
-    sample: ClassVar[int]  # maps that are fitted, unless another number is asked for
+    sample: ClassVar[int]  # default number of maps that are fitted
     trial: ClassVar[int] = 6000  # maps at most in a bootstrap sample
     backends: ClassVar[Backends]
     fit_type: ClassVar[type[Fit]] = NearestFit
@@ -39,7 +39,7 @@ class Method(ABC):
     backend: str = option("sklearn", help="Library that fits: sklearn, or cuml where RAPIDS is installed.")
 
     def check(self, count: int) -> None:
-        """Refuse options that cannot be for this many maps."""
+        """Refuse options that are invalid for this many maps."""
         options.check(self)
         if self.backend not in self.backends:
             raise OptionError(f"backend {self.backend!r}: choose {options.either(tuple(self.backends))}")
@@ -80,8 +80,8 @@ class Method(ABC):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What was given or chosen, but for the backend."""
-        return {each.name: getattr(self, each.name) for each in declared(type(self)) if each.name != "backend"}
+        """The given or chosen values of its options, without the backend."""
+        return {option.name: getattr(self, option.name) for option in declared(type(self)) if option.name != "backend"}
 
     @classmethod
     def options(cls) -> tuple[Option, ...]:
@@ -91,7 +91,7 @@ class Method(ABC):
 
 @dataclass(frozen=True)
 class PartitionMethod(Method):
-    """A method that is told the number of clusters, or chooses the most stable one."""
+    """A method that takes the number of clusters, or chooses the most stable one."""
 
     parameter: ClassVar[str] = "k"
 
@@ -105,10 +105,10 @@ class PartitionMethod(Method):
     def settle(
         self, x: Floats, small: Floats, seed: int, bar: bool = True
     ) -> tuple[Self, Stability, list[tuple[float, float]]]:
-        """The k of the grid with the highest stability; of those that are as good, the smallest."""
+        """The k of the grid with the highest stability; the smallest in case of ties."""
         candidates = [replace(self, k=k) for k in (auto.grid(len(small)) if self.k == "auto" else [self.k])]
-        best, stabilities = auto.most_stable([each.regroup for each in candidates], small, seed=seed, bar=bar)
-        tried = [(float(each.k), stable.mean) for each, stable in zip(candidates, stabilities, strict=True)]
+        best, stabilities = auto.most_stable([candidate.regroup for candidate in candidates], small, seed=seed, bar=bar)
+        tried = [(float(candidate.k), stable.mean) for candidate, stable in zip(candidates, stabilities, strict=True)]
         return candidates[best], stabilities[best], tried
 
     @classmethod
@@ -124,7 +124,7 @@ class PartitionMethod(Method):
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for: a method, and the options that all methods share."""
+    """A request: a method, and the options that all methods share."""
 
     method: Method
     of: str | None = option(None, help="Features to cluster; the latest if not given.")

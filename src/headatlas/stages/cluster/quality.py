@@ -1,4 +1,4 @@
-"""How good a clustering is: apart and compact, there again when the data is drawn anew, and what it goes along with."""
+"""Quality of a clustering: separation and compactness, stability under resampling, agreement with heads and layers."""
 
 from __future__ import annotations
 
@@ -41,34 +41,34 @@ def _interval(value: float, error: float, count: int) -> tuple[float, float]:
 
 
 def jackknife(measure: Callable[[NDArray[np.bool_]], float], units: NDArray[Any], value: float) -> tuple[float, float]:
-    """A 95 % interval of a measure: it is taken again without each tenth of the units (examples), as one group."""
+    """A 95 % jackknife interval of a measure: it is computed again without each tenth of the units (examples)."""
     _, number = np.unique(units, return_inverse=True)
     count = min(GROUPS, int(number.max()) + 1)
     if count < 3 or np.isnan(value):
         return np.nan, np.nan
-    found = np.array([measure(number % count != group) for group in range(count)])
-    error = float(np.sqrt((count - 1) / count * ((found - found.mean()) ** 2).sum()))
+    values = np.array([measure(number % count != group) for group in range(count)])
+    error = float(np.sqrt((count - 1) / count * ((values - values.mean()) ** 2).sum()))
     return _interval(value, error, count)
 
 
 def shape(x: Floats, labels: Labels, units: NDArray[Any] | None = None) -> list[Row]:
-    """Silhouette, Davies–Bouldin and Calinski–Harabasz of maps that are no noise; NaN for less than two clusters."""
+    """Silhouette, Davies–Bouldin and Calinski–Harabasz of maps that are not noise; NaN for fewer than two clusters."""
     from sklearn import metrics
 
-    there = labels >= 0
-    x, labels = x[there], labels[there]
+    clustered = labels >= 0
+    x, labels = x[clustered], labels[clustered]
     if len(np.unique(labels)) < 2 or len(np.unique(labels)) >= len(x):
         return [_row(name, np.nan, (np.nan, np.nan), len(x)) for name in SHAPES]
-    each = metrics.silhouette_samples(x, labels)
-    ways: dict[str, Callable[[NDArray[np.bool_]], float]] = {
-        "silhouette": lambda kept: float(each[kept].mean()),
-        "davies_bouldin": lambda kept: float(metrics.davies_bouldin_score(x[kept], labels[kept])),
-        "calinski_harabasz": lambda kept: float(metrics.calinski_harabasz_score(x[kept], labels[kept])),
+    silhouettes = metrics.silhouette_samples(x, labels)
+    measures: dict[str, Callable[[NDArray[np.bool_]], float]] = {
+        "silhouette": lambda mask: float(silhouettes[mask].mean()),
+        "davies_bouldin": lambda mask: float(metrics.davies_bouldin_score(x[mask], labels[mask])),
+        "calinski_harabasz": lambda mask: float(metrics.calinski_harabasz_score(x[mask], labels[mask])),
     }
     rows = []
-    for name, way in ways.items():
-        value = way(np.ones(len(x), bool))
-        interval = (np.nan, np.nan) if units is None else jackknife(way, units[there], value)
+    for name, measure in measures.items():
+        value = measure(np.ones(len(x), bool))
+        interval = (np.nan, np.nan) if units is None else jackknife(measure, units[clustered], value)
         rows.append(_row(name, value, interval, len(x)))
     return rows
 
@@ -85,37 +85,37 @@ def agreement(labels: Labels, index: Index, *, intervals: bool = True) -> list[R
         ("agreement_example", example),
     ):
 
-        def way(kept: NDArray[np.bool_], other: NDArray[np.int64] = other) -> float:
-            return float(ami(other[kept], labels[kept]))
+        def measure(mask: NDArray[np.bool_], other: NDArray[np.int64] = other) -> float:
+            return float(ami(other[mask], labels[mask]))
 
-        value = way(np.ones(len(labels), bool))
-        interval = jackknife(way, example, value) if intervals else (np.nan, np.nan)
+        value = measure(np.ones(len(labels), bool))
+        interval = jackknife(measure, example, value) if intervals else (np.nan, np.nan)
         rows.append(_row(name, value, interval, len(labels)))
     return rows
 
 
 def whole_examples(labels: Labels, seed: int) -> tuple[Labels, Index]:
-    """Labels and places of all maps of some examples."""
+    """Labels and indices of all maps of some examples."""
     examples, layers, heads = labels.shape
     count = min(examples, max(2, WHOLE // (layers * heads)))
     drawn = np.sort(np.random.default_rng([seed, 5]).permutation(examples)[:count])
     part = labels[drawn]
     places = np.argwhere(part >= -1)
-    found = part[tuple(places.T)]
+    drawn_labels = part[tuple(places.T)]
     places[:, 0] = drawn[places[:, 0]]
-    return found, places
+    return drawn_labels, places
 
 
 def table(x: Floats, fitted: Labels, units: NDArray[Any], stable: Stability, labels: Labels, seed: int) -> pa.Table:
     """All measures: of a sample `x` with labels `fitted`, whose `units` are left out in turn, and of all labels."""
-    there = int(np.count_nonzero(labels >= -1))
-    outside = int(np.count_nonzero(labels == -1)) / there
-    nothing = (np.nan, np.nan)
+    total = int(np.count_nonzero(labels >= -1))
+    noise = int(np.count_nonzero(labels == -1)) / total
+    unknown = (np.nan, np.nan)
     pairs = len(stable.values)
     low, high = _interval(stable.mean, float(np.std(stable.values, ddof=1) / np.sqrt(pairs)), pairs)
     rows = [
-        _row("clusters", float(labels.max() + 1), nothing, there),
-        _row("noise", outside, nothing, there),
+        _row("clusters", float(labels.max() + 1), unknown, total),
+        _row("noise", noise, unknown, total),
         *shape(x, fitted, units),
         _row("stability", stable.mean, (low, min(1.0, high)), len(stable.groups[0]), pairs),
         *agreement(*whole_examples(labels, seed)),

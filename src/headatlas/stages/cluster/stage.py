@@ -21,13 +21,13 @@ from headatlas.options import check
 from headatlas.stages.cluster import quality
 from headatlas.stages.cluster.assign import FIT, Job, assign, lloyd
 from headatlas.stages.cluster.auto import Stability
-from headatlas.stages.cluster.backends import alone
+from headatlas.stages.cluster.backends import one_core
 from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centers, old_numbers
 from headatlas.stages.cluster.fit_file import to_bytes
 from headatlas.stages.cluster.method import Method, Request
 from headatlas.stages.cluster.vectors import Floats, fit_space, read_heads, sample_maps
 
-START = 100_000  # maps that give KMeans its first centers when all maps are to be used
+START = 100_000  # maps from which KMeans takes its first centers when all maps are used
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Sample:
 
 
 def cluster(atlas: Atlas, request: Request) -> Labels:
-    """Labels (example, layer, head) of all maps: computed, or read if they are there already."""
+    """Labels (example, layer, head) of all maps: computed, or read if they exist already."""
     of = atlas.needed("features", request.of)
     name = request.name or request.method.name + ("-heads" if request.level == "heads" else "")
     _check(atlas, of, request)
@@ -48,13 +48,13 @@ def cluster(atlas: Atlas, request: Request) -> Labels:
     options |= {"backend": request.method.backend, **request.method.parameters}
     with engine.result(atlas, "cluster", name, options, inputs={"features": of}) as result:
         if not result.finished:
-            with alone():  # the same bits whatever the number of cores
+            with one_core():  # the same result whatever the number of cores
                 _run(atlas, result, of, request)
     return np.asarray(atlas.read("labels", of=name), np.int32)
 
 
 def _check(atlas: Atlas, of: str, request: Request) -> None:
-    """Refuse before anything is begun what cannot be."""
+    """Refuse invalid options before anything is computed."""
     check(request)
     heads = len(existing_heads(atlas))
     if request.sample < 0 or 0 < request.sample < heads:
@@ -93,8 +93,8 @@ def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None
     files = [result.file(FIT), _write_quality(result, sample, fitted, stable, labels, seed)]
     if method.parameters[method.parameter] == "auto":
         files.append(_write_choices(result, settled, tried))
-    each = stable.of_clusters(fitted[small], len(fit.centers))
-    result.finish(_facts(request, settled, count, labels, stable, each), files)
+    cluster_stability = stable.of_clusters(fitted[small], len(fit.centers))
+    result.finish(_facts(request, settled, count, labels, stable, cluster_stability), files)
 
 
 def _maps(atlas: Atlas, of: str) -> int:
@@ -150,18 +150,18 @@ def _write_choices(result: engine.Result, settled: Method, tried: list[tuple[flo
 
 
 def _facts(
-    request: Request, settled: Method, fitted: int, labels: Labels, stable: Stability, each: list[float]
+    request: Request, settled: Method, fitted: int, labels: Labels, stable: Stability, cluster_stability: list[float]
 ) -> dict[str, Any]:
-    there = int(np.count_nonzero(labels >= schema.NOISE))
-    counts = np.bincount(labels[labels >= 0], minlength=len(each)).tolist()
-    noise = int(np.count_nonzero(labels == schema.NOISE)) / there
+    total = int(np.count_nonzero(labels >= schema.NOISE))
+    counts = np.bincount(labels[labels >= 0], minlength=len(cluster_stability)).tolist()
+    noise = int(np.count_nonzero(labels == schema.NOISE)) / total
     return {
         "level": request.level,
         "method": settled.name,
         "parameters": settled.parameters,
         "fitted": fitted,
         "clusters": [
-            {"cluster": cluster, "maps": maps, "share": maps / there, "stability": each[cluster]}
+            {"cluster": cluster, "maps": maps, "share": maps / total, "stability": cluster_stability[cluster]}
             for cluster, maps in enumerate(counts)
         ],
         "noise": noise,

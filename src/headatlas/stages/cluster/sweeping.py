@@ -15,7 +15,7 @@ from headatlas.errors import DataError, OptionError
 from headatlas.numeric.sampling import thin
 from headatlas.stages.cluster import quality
 from headatlas.stages.cluster.auto import GRID
-from headatlas.stages.cluster.backends import alone
+from headatlas.stages.cluster.backends import one_core
 from headatlas.stages.cluster.method import Method
 from headatlas.stages.cluster.methods import CLASSES
 from headatlas.stages.cluster.stage import Sample, take_sample
@@ -75,17 +75,17 @@ def sweep(
     options = {"methods": list(methods), "ks": list(ks), "sample": sample, "seed": seed}
     with engine.result(atlas, "sweep", "sweep", options, inputs={"features": of}) as result:
         if not result.finished:
-            with alone():
-                taken = take_sample(atlas, of, "maps", sample, seed)
-                rows = _try_all(_candidates(methods, taken, ks), taken, seed)
+            with one_core():
+                drawn_sample = take_sample(atlas, of, "maps", sample, seed)
+                rows = _try_all(_candidates(methods, drawn_sample, ks), drawn_sample, seed)
             file = result.write_table("sweep", pa.Table.from_pylist(rows, FIELDS))
             result.finish({"fits": len(rows)}, [file])
     return atlas.table("sweep")
 
 
-def _candidates(methods: Sequence[str], taken: Sample, ks: Sequence[int]) -> list[Method]:
-    candidates = [method for name in methods for method in CLASSES[name].sweep_grid(taken.x, ks)]
-    least, count = max(method.least_maps for method in candidates), len(taken.x)
+def _candidates(methods: Sequence[str], sample: Sample, ks: Sequence[int]) -> list[Method]:
+    candidates = [method for name in methods for method in CLASSES[name].sweep_grid(sample.x, ks)]
+    least, count = max(method.least_maps for method in candidates), len(sample.x)
     if count < least:
         raise DataError(f"a sweep needs at least {least} maps, there are {count}: collect more examples")
     for method in candidates:
@@ -93,26 +93,26 @@ def _candidates(methods: Sequence[str], taken: Sample, ks: Sequence[int]) -> lis
     return candidates
 
 
-def _try_all(candidates: list[Method], taken: Sample, seed: int) -> list[quality.Row]:
+def _try_all(candidates: list[Method], sample: Sample, seed: int) -> list[quality.Row]:
     rows = []
     with progress.bar("sweeping", len(candidates), "fits") as advance:
         for method in candidates:
-            rows.append(_try(method, taken, seed))
+            rows.append(_try(method, sample, seed))
             advance(1)
     return rows
 
 
-def _try(method: Method, taken: Sample, seed: int) -> quality.Row:
+def _try(method: Method, sample: Sample, seed: int) -> quality.Row:
     """One row; a clustering of noise alone has no clusters and no measures."""
     value = method.parameters[method.parameter]
     row: quality.Row = {"method": method.name, "parameter": method.parameter, "value": value}
     try:
-        small = thin(taken.index, method.trial, seed)
-        settled, stable, _ = method.settle(taken.x, taken.x[small], seed, bar=False)
-        labels = settled.fit(taken.x, seed)[1]
+        small = thin(sample.index, method.trial, seed)
+        settled, stable, _ = method.settle(sample.x, sample.x[small], seed, bar=False)
+        labels = settled.fit(sample.x, seed)[1]
     except DataError:
         return row | {"clusters": 0, "noise": 1.0} | dict.fromkeys(FIELDS.names[5:], np.nan)
     row |= {"clusters": int(labels.max()) + 1, "noise": float((labels < 0).mean()), "stability": stable.mean}
-    row |= {measure["measure"]: measure["value"] for measure in quality.shape(taken.x, labels)}
-    by_head = quality.agreement(labels, taken.index, intervals=False)[0]
+    row |= {measure["measure"]: measure["value"] for measure in quality.shape(sample.x, labels)}
+    by_head = quality.agreement(labels, sample.index, intervals=False)[0]
     return row | {by_head["measure"]: by_head["value"]}

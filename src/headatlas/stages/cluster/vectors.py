@@ -36,9 +36,9 @@ def fit_space(values: NDArray[Any]) -> PrincipalAxes:
 
 
 def sample_maps(atlas: Atlas, of: str, size: int, seed: int) -> tuple[Index, NDArray[Any]]:
-    """Features of about `size` maps, equally many of each head, or of all maps if it is 0; larger samples hold smaller.
+    """Index (example, layer, head) and features of about `size` maps, equally many of each head; of all maps if 0.
 
-    The first of the two is the example, layer and head of each.
+    Larger samples include smaller ones.
     """
     examples, heads = atlas.array("features", of).shape[0], existing_heads(atlas)
     seeds = [[seed, layer, head] for layer, head in heads.tolist()]

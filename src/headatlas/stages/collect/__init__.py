@@ -129,8 +129,8 @@ def _atlas(path: str | os.PathLike[str], model: Model, dataset: Dataset, options
         with atlas.editing() as current:
             current |= header
         return atlas
-    asked = engine.recipe(asdict(options), _inputs(model, dataset))
-    differences = _differences(atlas.entries("collect")[0]["recipe"], asked)
+    requested = engine.recipe(asdict(options), _inputs(model, dataset))
+    differences = _differences(atlas.entries("collect")[0]["recipe"], requested)
     if differences:
         raise OptionError(
             f"{atlas.files.url} is another collection: {'; '.join(differences)}. "
@@ -139,19 +139,19 @@ def _atlas(path: str | os.PathLike[str], model: Model, dataset: Dataset, options
     return atlas
 
 
-def _differences(existing: dict[str, Any], asked: dict[str, Any]) -> list[str]:
+def _differences(existing: dict[str, Any], requested: dict[str, Any]) -> list[str]:
     """Sentences about the differences between two recipes."""
-    before, now = existing["options"], asked["options"]
+    before, now = existing["options"], requested["options"]
     differences = [
         f"{name} is {before.get(name)} there and {value} here"
         for name, value in now.items()
         if before.get(name) != value
     ]
     for name, what in (("model", "weights or settings of the model"), ("data", "contents of the dataset")):
-        if existing["inputs"][name] != asked["inputs"][name]:
+        if existing["inputs"][name] != requested["inputs"][name]:
             differences.append(f"the {what} differ")
-    if existing["version"] != asked["version"]:
-        versions = f"({existing['version']} there, {asked['version']} here)"
+    if existing["version"] != requested["version"]:
+        versions = f"({existing['version']} there, {requested['version']} here)"
         differences.append(f"the version of headatlas differs {versions}")
     return differences
 

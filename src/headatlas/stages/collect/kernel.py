@@ -84,30 +84,30 @@ def _softmax(row: Any) -> Any:
 
 
 @njit(fastmath=LOOSE, **PART)
-def _along(row: Any, keys: Any, own: Any) -> Any:
+def _along(row: Any, keys: Any, position: Any) -> Any:
     """Mean distance, mean signed distance and deviation of the key position, for keys on a line."""
-    mean, away = ZERO, ZERO
+    mean, distance = ZERO, ZERO
     for j in range(row.shape[0]):
-        step = keys[j] - own
+        step = keys[j] - position
         mean += row[j] * step
-        away += row[j] * abs(step)
-    center, spread = own + mean, ZERO
+        distance += row[j] * abs(step)
+    center, spread = position + mean, ZERO
     for j in range(row.shape[0]):
         step = keys[j] - center
         spread += row[j] * step * step
-    return away, mean, math.sqrt(spread)
+    return distance, mean, math.sqrt(spread)
 
 
 @njit(fastmath=LOOSE, **PART)
-def _across(row: Any, places: Any, own: Any) -> Any:
+def _across(row: Any, places: Any, position: Any) -> Any:
     """Mean distance on the patch grid over the mass that falls on it; places are (3, key): row, column, on the grid."""
-    away, mass = ZERO, ZERO
+    distance, mass = ZERO, ZERO
     for j in range(row.shape[0]):
-        down, right = places[0, j] - own[0], places[1, j] - own[1]
+        down, right = places[0, j] - position[0], places[1, j] - position[1]
         weight = row[j] * places[2, j]
         mass += weight
-        away += weight * math.sqrt(down * down + right * right)
-    return away, mass
+        distance += weight * math.sqrt(down * down + right * right)
+    return distance, mass
 
 
 @njit(fastmath=LOOSE, **PART)
@@ -163,13 +163,13 @@ def reduce_heads(
                 out[ENTROPY_RELATIVE] += entropy / math.log(allowed[i])
                 spread_queries += 1
             if layout.grid:
-                away, mass = _across(row, places[0][:, low:high], places[1][:, i])
+                distance, mass = _across(row, places[0][:, low:high], places[1][:, i])
                 if places[1][2, i] > ZERO and mass > 1e-12:
-                    out[DISTANCE] += away / mass
+                    out[DISTANCE] += distance / mass
                     placed += 1
             else:
-                away, mean, deviation = _along(row, places[0][1, low:high], places[1][1, i])
-                out[DISTANCE] += away
+                distance, mean, deviation = _along(row, places[0][1, low:high], places[1][1, i])
+                out[DISTANCE] += distance
                 out[SIGNED] += mean
                 out[DEVIATION] += deviation
                 placed += 1
@@ -194,8 +194,8 @@ def _finish(out: Any, queries: int, spread_queries: int, placed: int, relations:
     for place in (DISTANCE, SIGNED, DEVIATION):
         out[place] = out[place] / placed if placed else math.nan
     for o in range(2 * REACH + 1):
-        having = queries - abs(o - REACH)
-        out[FIRST_OFFSET + o] = out[FIRST_OFFSET + o] / having if having > 0 else math.nan
+        pairs = queries - abs(o - REACH)
+        out[FIRST_OFFSET + o] = out[FIRST_OFFSET + o] / pairs if pairs > 0 else math.nan
     for r in range(relations):
         out[FIRST_RELATION + r] /= queries
 
@@ -212,17 +212,17 @@ def _sum_marks(out: Any, bins: Any, attention: Any, marks: Any, separators: Any)
                 total += bins[a, marked[at]]
         out[m] = total / resolution
     from_queries, to_keys = separators
-    own, every = 0.0, 0.0
+    from_separators, from_all = 0.0, 0.0
     for j in to_keys:
         for a in range(resolution):
-            every += bins[a, j]
+            from_all += bins[a, j]
         for i in from_queries:
-            own += attention[i, j]
-    every = every / resolution * queries
+            from_separators += attention[i, j]
+    from_all = from_all / resolution * queries
     count, others = len(from_queries), queries - len(from_queries)
     last = starts.shape[0] - 1
-    out[last] = own / count if count and len(to_keys) else math.nan
-    out[last + 1] = (every - own) / others if others and len(to_keys) else math.nan
+    out[last] = from_separators / count if count and len(to_keys) else math.nan
+    out[last + 1] = (from_all - from_separators) / others if others and len(to_keys) else math.nan
 
 
 @njit(**HOW)
@@ -230,7 +230,7 @@ def equal_pairs(query_ids: Any, key_ids: Any, induction: bool, causal: bool, cro
     """Pairs to sum: keys with the query's id or, for induction, keys that follow a token with the query's id."""
     queries, keys = len(query_ids), len(key_ids)
     starts = np.zeros(queries + 1, np.int64)
-    found = np.empty(64, np.int64)
+    pairs = np.empty(64, np.int64)
     count = 0
     for i in range(queries):
         for j in range(1 if induction else 0, keys):
@@ -238,9 +238,9 @@ def equal_pairs(query_ids: Any, key_ids: Any, induction: bool, causal: bool, cro
                 continue
             if not cross and (j > i if induction and causal else j == i):
                 continue
-            if count == len(found):
-                found = np.concatenate((found, np.empty(count, np.int64)))
-            found[count] = j
+            if count == len(pairs):
+                pairs = np.concatenate((pairs, np.empty(count, np.int64)))
+            pairs[count] = j
             count += 1
         starts[i + 1] = count
-    return starts, found[:count].copy()
+    return starts, pairs[:count].copy()

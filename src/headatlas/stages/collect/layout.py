@@ -170,7 +170,7 @@ def _stacked(relations: Sequence[Pairs]) -> Pairs:
     """The pairs of all relations end to end: starts (relation, query + 1), keys."""
     lengths = [len(keys) for _, keys in relations]
     firsts = np.cumsum([0, *lengths[:-1]])
-    starts = [own + first for (own, _), first in zip(relations, firsts, strict=True)]
+    starts = [pair_starts + first for (pair_starts, _), first in zip(relations, firsts, strict=True)]
     return np.stack(starts), np.concatenate([keys for _, keys in relations])
 
 

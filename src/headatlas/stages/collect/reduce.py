@@ -122,11 +122,11 @@ class Reduce:
         for e in range(len(self.batch.lengths)):
             n, m = self.batch.extent(e, layer.kind)
             values = mask[e % mask.shape[0], 0].expand(max(n, mask.shape[2]), -1)[:n, :m]
-            seen = values > -1e4
-            if bool((values[seen] != 0).any()):
+            allowed = values > -1e4
+            if bool((values[allowed] != 0).any()):
                 return None
-            count, first = seen.sum(-1), seen.int().argmax(-1)
-            last = m - 1 - seen.flip(-1).int().argmax(-1)
+            count, first = allowed.sum(-1), allowed.int().argmax(-1)
+            last = m - 1 - allowed.flip(-1).int().argmax(-1)
             if bool((count == 0).any()) or bool((last - first + 1 != count).any()):
                 return None
             intervals.append((torch.stack([first, last + 1]).numpy(), count.numpy()))

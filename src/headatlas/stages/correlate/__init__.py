@@ -38,13 +38,13 @@ def clusters(
     seed: int = 0,
     exemplars: int = 8,
 ) -> pa.Table:
-    """Describe a clustering, the latest or the one called `of`, and give the table `clusters`.
+    """Describe a clustering, the latest or the one called `of`, and return the table `clusters`.
 
     `columns` of the table `examples` are compared with the clusters, by default all with 2 to 50 values, and numbers.
     Significance comes from `permutations` shuffles that respect the design, intervals from a bootstrap over examples.
     `exemplars` maps of each cluster are listed as typical, and as many as most unlike it.
 
-    Written are the tables clusters, evidence, cells, associations, exemplars, profiles, related and locality.
+    Writes the tables clusters, evidence, cells, associations, exemplars, profiles, related and locality.
     """
     of = atlas.needed("cluster", of)
     if permutations < 1 or exemplars < 0 or seed < 0:
@@ -54,8 +54,8 @@ def clusters(
     options |= {"seed": seed, "exemplars": exemplars}
     with engine.result(atlas, "correlate", of, options, inputs={"cluster": of}) as result:
         if not result.finished:
-            made, facts = _describe(atlas, of, chosen, permutations, seed, exemplars)
-            files = [result.write_table(name, table) for name, table in made.items()]
+            new_tables, facts = _describe(atlas, of, chosen, permutations, seed, exemplars)
+            files = [result.write_table(name, table) for name, table in new_tables.items()]
             result.finish(facts, files)
     return atlas.table("clusters", of)
 
@@ -63,7 +63,7 @@ def clusters(
 def _describe(
     atlas: Atlas, of: str, columns: list[Column], permutations: int, seed: int, exemplars: int
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-    """The tables of a clustering, and what is worth noting of it."""
+    """The tables of a clustering, and the facts recorded with it."""
     facts = atlas.facts("cluster", of)
     level = facts.get("level", "maps")
     maps = read(atlas, of)
@@ -73,9 +73,9 @@ def _describe(
         factors = tests(maps, columns, level=level, permutations=permutations, seed=seed, draws=draws, step=step)
     statistics = compared(atlas, maps, seed, DRAWS)
     named = _named(maps, statistics)
-    near = locality(maps.heads(), maps.layer, permutations, seed, head_tables(maps, draws))
-    stability = {int(one["cluster"]): one.get("stability") for one in facts.get("clusters", [])}
-    made = {
+    localities = locality(maps.heads(), maps.layer, permutations, seed, head_tables(maps, draws))
+    stability = {int(entry["cluster"]): entry.get("stability") for entry in facts.get("clusters", [])}
+    new_tables = {
         "clusters": home.clusters(maps, named, factors, stability),
         "evidence": tables.evidence(maps, statistics),
         "cells": tables.cells(maps, factors),
@@ -83,24 +83,24 @@ def _describe(
         "exemplars": tables.examples_of(maps, _distance(atlas, maps, of), exemplars),
         "profiles": tables.profiles(maps, named),
         "related": tables.related_heads(maps, statistics),
-        "locality": tables.neighbors(near),
+        "locality": tables.neighbors(localities),
     }
-    return made, _facts(maps, named, factors, level, statistics)
+    return new_tables, _facts(maps, named, factors, level, statistics)
 
 
 def _named(maps: Coded, statistics: Statistics) -> dict[int, Name]:
     """Names, the largest cluster first; noise has no phrases and no reasons."""
     order = [code for code in home.by_size(maps) if maps.clusters[code] != schema.NOISE]
-    found = names({int(maps.clusters[code]): statistics.evidence(code) for code in order})
-    return found | {schema.NOISE: Name((), 1, (), False, 0)}
+    named = names({int(maps.clusters[code]): statistics.evidence(code) for code in order})
+    return named | {schema.NOISE: Name((), 1, (), False, 0)}
 
 
 def _distance(atlas: Atlas, maps: Coded, of: str) -> Any:
     """Distances (example, slot), block by block."""
-    found = np.empty(maps.codes.shape, np.float32)
+    distances = np.empty(maps.codes.shape, np.float32)
     for rows, part in read_blocks(atlas, "distance", of):
-        found[rows.start : rows.stop] = part[:, maps.layer, maps.head]
-    return found
+        distances[rows.start : rows.stop] = part[:, maps.layer, maps.head]
+    return distances
 
 
 def _facts(
@@ -113,7 +113,7 @@ def _facts(
             {"cluster": cluster, "phrases": list(named[cluster].phrases), "ordinal": named[cluster].ordinal}
             for cluster in clusters
         ],
-        "columns": [one.name for one in factors if one.name not in ("head", "layer", "example")],
+        "columns": [factor.name for factor in factors if factor.name not in ("head", "layer", "example")],
         "draws": DRAWS,
         "statistics_examples": statistics.examples,
         "thresholds": ANALYSIS,

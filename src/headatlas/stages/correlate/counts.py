@@ -38,24 +38,24 @@ class Coded:
 
     def heads(self) -> Array:
         """Counts (slot, code)."""
-        found: Array = weighted_heads(self.codes, np.ones(len(self.codes), np.int64), self.kinds)
-        return found
+        counts: Array = weighted_heads(self.codes, np.ones(len(self.codes), np.int64), self.kinds)
+        return counts
 
     def examples(self) -> Array:
         """Counts (example, code)."""
-        found = np.zeros((len(self.codes), self.kinds), np.int64)
+        counts = np.zeros((len(self.codes), self.kinds), np.int64)
         for code in range(self.kinds):
-            found[:, code] = (self.codes == code).sum(1)
-        return found
+            counts[:, code] = (self.codes == code).sum(1)
+        return counts
 
     def by_layer(self, table: Array) -> Array:
         """Counts of slots (…, slot, code) summed to layers (…, layer, code)."""
         layers = np.unique(self.layer)
-        return np.stack([table[..., self.layer == one, :].sum(-2) for one in layers], -2)
+        return np.stack([table[..., self.layer == layer, :].sum(-2) for layer in layers], -2)
 
 
 def coded(labels: Array, group: Array | None = None) -> Coded:
-    """Labels (example, layer, head) as codes; `group` tells which examples belong together (default: each its own)."""
+    """Labels (example, layer, head) as codes; examples of one `group` belong together (default: none do)."""
     examples, layers, heads = labels.shape
     flat = labels.reshape(examples, layers * heads)
     present = np.flatnonzero((flat != schema.MISSING).any(0))
@@ -63,19 +63,19 @@ def coded(labels: Array, group: Array | None = None) -> Coded:
     clusters = np.unique(flat)
     clusters = clusters[clusters >= schema.NOISE]
     if len(clusters) == 0:
-        raise DataError("no map has a label: the clustering is of no use here. Cluster features that are not all NaN")
+        raise DataError("no map has a label: nothing can be correlated. Cluster features that are not all NaN")
     if clusters[0] == schema.NOISE:
         clusters = np.roll(clusters, -1)
     codes = np.full(flat.shape, -1, np.int16)
     for code, cluster in enumerate(clusters):
         codes[flat == cluster] = code
     layer, head = np.divmod(present, heads)
-    own = np.arange(examples) if group is None else np.unique(group, return_inverse=True)[1]
-    return Coded(codes, clusters, layer, head, own)
+    groups = np.arange(examples) if group is None else np.unique(group, return_inverse=True)[1]
+    return Coded(codes, clusters, layer, head, groups)
 
 
 def one_example(all_maps: Coded) -> Coded:
-    """The same with one label a head, for clusterings of heads, which have the same labels in every example."""
+    """The same with one label per head, for clusterings of heads, which have the same labels in every example."""
     counts = all_maps.heads()
     codes = np.where(counts.sum(1) > 0, counts.argmax(1), -1).astype(np.int16)[None]
     return Coded(codes, all_maps.clusters, all_maps.layer, all_maps.head, np.zeros(1, np.int64))
@@ -85,27 +85,27 @@ def read(atlas: Atlas, of: str) -> Coded:
     """The labels of a clustering; windows of one text are one group."""
     parts = [labels.astype(np.int16) for _, labels in read_blocks(atlas, "labels", of)]
     table = atlas.table("examples", columns=["id"])
-    names = np.array([str(one) for one in table["id"].to_pylist()], object)
+    names = np.array([str(identifier) for identifier in table["id"].to_pylist()], object)
     return coded(np.concatenate(parts), np.unique(names.astype(str), return_inverse=True)[1])
 
 
 def null_heads(codes: Array, kinds: int) -> tuple[Array, Array]:
     """Mean and variance (slot, code) of counts when the labels of each example are shuffled over its heads: exact."""
-    share, there = _shares(codes, kinds)
-    return there.T @ share, there.T @ (share * (1 - share))
+    share, present = _shares(codes, kinds)
+    return present.T @ share, present.T @ (share * (1 - share))
 
 
 def null_layers(codes: Array, kinds: int, layer: Array) -> tuple[Array, Array]:
     """The same for layers (layer, code): sums of hypergeometric counts, since shuffling draws without replacement."""
-    share, there = _shares(codes, kinds)
-    size = np.stack([there[:, layer == one].sum(1) for one in np.unique(layer)])  # (layer, example)
-    maps = there.sum(1)
+    share, present = _shares(codes, kinds)
+    size = np.stack([present[:, layer == index].sum(1) for index in np.unique(layer)])  # (layer, example)
+    maps = present.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):
         left = np.nan_to_num((maps - size) / (maps - 1))
     return size @ share, (size * left) @ (share * (1 - share))
 
 
 def _shares(codes: Array, kinds: int) -> tuple[Array, Array]:
-    there = (codes >= 0).astype(np.float64)
+    present = (codes >= 0).astype(np.float64)
     counts = np.stack([(codes == code).sum(1) for code in range(kinds)], 1)
-    return counts / np.maximum(there.sum(1, keepdims=True), 1), there
+    return counts / np.maximum(present.sum(1, keepdims=True), 1), present

@@ -32,31 +32,31 @@ class Column:
 
 
 def usable(table: pa.Table) -> list[str]:
-    """Columns that may be asked for."""
+    """Columns that can be requested."""
     return [name for name in table.column_names if name not in BOOKKEEPING]
 
 
-def chosen_columns(table: pa.Table, asked: Sequence[str] | None) -> list[Column]:
-    """The columns asked for or, by default, all that have between 2 and 50 values or are numbers."""
-    there = usable(table)
-    names = list(dict.fromkeys(there if asked is None else asked))
-    unknown = [name for name in names if name not in there]
+def chosen_columns(table: pa.Table, requested: Sequence[str] | None) -> list[Column]:
+    """The requested columns or, by default, all that have between 2 and 50 values or are numbers."""
+    available = usable(table)
+    names = list(dict.fromkeys(available if requested is None else requested))
+    unknown = [name for name in names if name not in available]
     if unknown:
-        have = f"the columns are: {', '.join(there)}" if there else "there are none"
-        raise OptionError(f"the table examples has no column {unknown[0]!r} to correlate with; {have}")
-    found: list[Column] = []
+        listing = f"the columns are: {', '.join(available)}" if available else "there are none"
+        raise OptionError(f"the table examples has no column {unknown[0]!r} to correlate with; {listing}")
+    columns: list[Column] = []
     skipped: list[str] = []
     for name in names:
         column, problem = _column(name, table[name])
         if column is not None:
-            found.append(column)
-        elif asked is not None:
+            columns.append(column)
+        elif requested is not None:
             raise OptionError(f"the column {name!r} {problem}: choose one with 2 to {MOST} values, or numbers")
         elif name not in LENGTHS:
             skipped.append(f"{name} ({problem})")
     if skipped:
         progress.say(f"columns left out: {', '.join(skipped)}")
-    return found
+    return columns
 
 
 def _column(name: str, values: pa.ChunkedArray) -> tuple[Column | None, str]:
@@ -67,19 +67,19 @@ def _column(name: str, values: pa.ChunkedArray) -> tuple[Column | None, str]:
     if not (number or pa.types.is_boolean(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return None, f"holds {kind}"
     plain = values.to_pylist()
-    known = np.array([one is not None and one == one for one in plain])  # NaN is not itself
-    distinct = sorted({one for one, there in zip(plain, known, strict=True) if there})
+    known = np.array([value is not None and value == value for value in plain])  # NaN is not itself
+    distinct = sorted({value for value, ok in zip(plain, known, strict=True) if ok})
     if len(distinct) < 2:
         return None, "has the same value everywhere" if distinct else "is empty"
     left_out = int((~known).sum())
     if number and (len(distinct) > MOST or name in LENGTHS or pa.types.is_floating(kind)) and len(distinct) > BINS:
-        numbers = np.array([one if ok else np.nan for one, ok in zip(plain, known, strict=True)])
+        numbers = np.array([value if ok else np.nan for value, ok in zip(plain, known, strict=True)])
         return _binned(name, numbers, left_out), ""
     if len(distinct) > MOST:
         return None, f"has {len(distinct):,} values"
-    place = {one: code for code, one in enumerate(distinct)}
-    codes = np.array([place[one] if ok else -1 for one, ok in zip(plain, known, strict=True)])
-    return Column(name, codes, tuple(_written(one) for one in distinct), left_out=left_out), ""
+    place = {value: code for code, value in enumerate(distinct)}
+    codes = np.array([place[value] if ok else -1 for value, ok in zip(plain, known, strict=True)])
+    return Column(name, codes, tuple(_written(value) for value in distinct), left_out=left_out), ""
 
 
 def _binned(name: str, numbers: Array, left_out: int) -> Column:
@@ -111,18 +111,18 @@ class Units:
 
 
 def units(codes: Array, group: Array) -> Units:
-    """Groups side by side. Where a column differs within a text, whole texts of equal size change places instead."""
+    """Order examples by group. Where a column differs within a text, whole texts of equal size are swapped instead."""
     examples = np.flatnonzero(codes >= 0)
-    own, size = np.unique(group[examples], return_inverse=True, return_counts=True)[1:]
+    group_index, size = np.unique(group[examples], return_inverse=True, return_counts=True)[1:]
     low, high = np.full(len(size), len(codes)), np.full(len(size), -1)
-    np.minimum.at(low, own, codes[examples])
-    np.maximum.at(high, own, codes[examples])
-    kept = bool((low != high).any())
-    stratum = size if kept else np.zeros(len(size), np.int64)
+    np.minimum.at(low, group_index, codes[examples])
+    np.maximum.at(high, group_index, codes[examples])
+    in_order = bool((low != high).any())
+    stratum = size if in_order else np.zeros(len(size), np.int64)
     order = np.argsort(stratum, kind="stable")  # groups, stratum by stratum
     rank = np.empty(len(size), np.int64)
     rank[order] = np.arange(len(size))
-    members = np.argsort(rank[own], kind="stable")  # places among `examples`
+    members = np.argsort(rank[group_index], kind="stable")  # places among `examples`
     starts = np.concatenate([[0], np.cumsum(size[order])])
     strata = np.concatenate([[0], np.cumsum(np.unique(stratum, return_counts=True)[1])])
-    return Units(examples, members, starts, strata, kept)
+    return Units(examples, members, starts, strata, in_order)

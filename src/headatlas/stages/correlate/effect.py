@@ -1,4 +1,4 @@
-"""How strong and how sure: association of a table, corrected p-values, Cliff's delta, weights of a bootstrap."""
+"""Effect sizes and significance: association of a table, corrected p-values, Cliff's delta, bootstrap weights."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Array = NDArray[Any]
 
 
 def phi_squared(table: Array) -> Array:
-    """Chi-square over n of tables (…, value, code); empty rows and columns count for nothing."""
+    """Chi-square over n of tables (…, value, code); empty rows and columns are ignored."""
     total = table.sum((-2, -1), keepdims=True)
     expected = table.sum(-1, keepdims=True) * table.sum(-2, keepdims=True) / np.maximum(total, 1)
-    away = (table - expected) ** 2 / np.where(expected > 0, expected, 1)
-    found: Array = away.sum((-2, -1)) / np.maximum(total[..., 0, 0], 1)
-    return found
+    terms = (table - expected) ** 2 / np.where(expected > 0, expected, 1)
+    phi2: Array = terms.sum((-2, -1)) / np.maximum(total[..., 0, 0], 1)
+    return phi2
 
 
 def cramers_v(phi2: Array, n: int, rows: int, columns: int) -> Array:
@@ -32,8 +32,8 @@ def cramers_v(phi2: Array, n: int, rows: int, columns: int) -> Array:
     smaller = min(size - (size - 1) ** 2 / (n - 1) for size in (rows, columns)) - 1
     if smaller <= 0:
         return np.full(np.shape(phi2), np.nan)
-    found: Array = np.sqrt(np.minimum(1, phi2 / smaller))
-    return found
+    v: Array = np.sqrt(np.minimum(1, phi2 / smaller))
+    return v
 
 
 def table_v(table: Array) -> float:
@@ -71,23 +71,23 @@ def corrected(p: Array) -> Array:
     return q.reshape(p.shape)
 
 
-def bound(seen: Array, mean: Array, trials: Array) -> Array:
-    """A p that is surely not too small: Hoeffding's bound on how often a count is as far from its mean, either way.
+def bound(observed: Array, mean: Array, trials: Array) -> Array:
+    """A conservative p-value: Hoeffding's bound on how often a count is as far from its mean, in either direction.
 
-    It holds for any sum of `trials` independent trials of unequal chances, and for draws without replacement. Where not
-    one of B shuffles reached what was seen, it tells one in a thousand from one in a billion.
+    It holds for any sum of `trials` independent trials with unequal probabilities, and for draws without replacement.
+    Where none of B shuffles reached the observed count, it still separates one in a thousand from one in a billion.
     """
-    m, away = mean / trials, np.abs(seen - mean) / trials
-    found: Array = np.minimum(1, _tail(m + away, m, trials) + _tail(m - away, m, trials))
-    return found
+    m, deviation = mean / trials, np.abs(observed - mean) / trials
+    p: Array = np.minimum(1, _tail(m + deviation, m, trials) + _tail(m - deviation, m, trials))
+    return p
 
 
 def _tail(x: Array, m: Array, trials: Array) -> Array:
-    """One side of it; nothing lies beyond no and all of the trials."""
+    """One tail of the bound; 0 below none and above all of the trials."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        here = np.clip(x, 0, 1)
-        distance = np.where(here > 0, here * np.log(here / m), 0) + np.where(
-            here < 1, (1 - here) * np.log((1 - here) / (1 - m)), 0
+        clipped = np.clip(x, 0, 1)
+        distance = np.where(clipped > 0, clipped * np.log(clipped / m), 0) + np.where(
+            clipped < 1, (1 - clipped) * np.log((1 - clipped) / (1 - m)), 0
         )
         inside = (x >= -1e-12) & (x <= 1 + 1e-12)
         return np.where(inside, np.exp(-trials * np.nan_to_num(distance, posinf=np.inf)), 0.0)
@@ -107,8 +107,8 @@ class Draws:
     def __iter__(self) -> Iterator[Array]:
         """Weights (group,), draw by draw."""
         for number in range(self.count):
-            dice = np.random.default_rng([self.seed, number])
-            yield np.bincount(dice.integers(0, self.groups, self.groups), minlength=self.groups)
+            rng = np.random.default_rng([self.seed, number])
+            yield np.bincount(rng.integers(0, self.groups, self.groups), minlength=self.groups)
 
     def batches(self, size: int = 50) -> Iterator[Array]:
         """The same, some draws at a time (draw, group)."""
@@ -137,7 +137,7 @@ class Contrast:
 
 
 def cliffs_delta(values: Array, codes: Array, group: Array, kinds: int, draws: Draws | None = None) -> Contrast:
-    """How far each cluster stands above the rest in a statistic: P(higher) − P(lower), with interval over groups."""
+    """Cliff's delta of each cluster against the rest: P(higher) − P(lower), with an interval over groups."""
     order = np.argsort(values, kind="stable")
     order = order[np.isfinite(values[order])]
     values, codes, group = values[order], codes[order].astype(np.int32), group[order].astype(np.int32)
@@ -146,23 +146,23 @@ def cliffs_delta(values: Array, codes: Array, group: Array, kinds: int, draws: D
     outside = len(values) - totals
     groups = draws.groups if draws else 1
     above, below = np.zeros((groups, kinds)), np.zeros((groups, kinds))
-    own = group if draws else np.zeros(len(values), np.int32)
-    places(values, codes, own, totals, above, below)
+    group_index = group if draws else np.zeros(len(values), np.int32)
+    places(values, codes, group_index, totals, above, below)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean, rest = sums / totals, (sums.sum() - sums) / outside
         delta = np.where(outside > 0, above.sum(0) / totals, np.nan)
         low = high = np.full(kinds, np.nan)
         if draws and groups > 1:
-            low, high = interval(_drawn(above, below, own, codes, delta, draws))
+            low, high = interval(_drawn(above, below, group_index, codes, delta, draws))
     return Contrast(mean, rest, delta, low, high)
 
 
 def _drawn(above: Array, below: Array, group: Array, codes: Array, delta: Array, draws: Draws) -> Array:
-    """Delta of each draw to first order: members vary against the rest as it is, and the rest against the members."""
+    """Delta of each draw to first order: members vary against the fixed rest, and the rest against fixed members."""
     groups, kinds = above.shape
     counts = np.bincount(group.astype(np.int64) * kinds + codes, minlength=above.size)
     inside = counts.reshape(groups, kinds).astype(np.float64)
     outside = inside.sum(1, keepdims=True) - inside
-    found = [w @ above / (w @ inside) + w @ below / (w @ outside) - delta for w in draws.batches()]
-    drawn: Array = np.clip(np.concatenate(found), -1, 1)
+    deltas = [w @ above / (w @ inside) + w @ below / (w @ outside) - delta for w in draws.batches()]
+    drawn: Array = np.clip(np.concatenate(deltas), -1, 1)
     return drawn

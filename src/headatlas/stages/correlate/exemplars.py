@@ -13,10 +13,10 @@ PER_HEAD = 2
 
 
 def exemplars(distance: Array, example: Array, slot: Array, count: int) -> Array:
-    """Places of the `count` members with the smallest distance, spread over heads and examples, nearest first.
+    """Indices of the `count` members with the smallest distance, spread over heads and examples, nearest first.
 
     At most two of a head, more where a cluster has too few heads, and one of an example, are taken from the nearer half
-    of the members; what is then missing is filled with the nearest that are left. Ties go to the earlier example.
+    of the members; the nearest of the others fill the remaining places. Ties go to the earlier example.
     """
     known = np.flatnonzero(np.isfinite(distance))
     order = known[np.lexsort((slot[known], example[known], distance[known]))]
@@ -31,11 +31,11 @@ def exemplars(distance: Array, example: Array, slot: Array, count: int) -> Array
             chosen.append(place)
             heads[int(slot[place])] += 1
             examples.add(int(example[place]))
-    there = set(chosen)
-    chosen += [place for place in order[: 2 * count].tolist() if place not in there][: count - len(chosen)]
+    taken = set(chosen)
+    chosen += [place for place in order[: 2 * count].tolist() if place not in taken][: count - len(chosen)]
     return np.array(sorted(chosen, key=lambda place: (distance[place], example[place], slot[place])), np.int64)
 
 
 def unlike(distance: Array, example: Array, slot: Array, count: int) -> Array:
-    """The same from the other end: the members farthest away, farthest first."""
+    """Indices of the members with the largest distance, chosen in the same way, farthest first."""
     return exemplars(-distance, example, slot, count)

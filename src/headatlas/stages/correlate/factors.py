@@ -27,14 +27,14 @@ from headatlas.wording import head_name
 
 Array = NDArray[Any]
 Step = Callable[[int], None]
-CHUNK = 20  # shuffles a thread does in one go
+CHUNK = 20  # shuffles per task of a thread
 
 
 @dataclass(frozen=True)
 class Factor:
     """A factor against the clusters; cells are arrays (value, code), NaN where there is no test.
 
-    `shuffled` says what changes places: labels over the `heads` of an example or the `examples` of a head, values over
+    `shuffled` says what is permuted: labels over the `heads` of an example or the `examples` of a head, values over
     `texts` or, where they differ within one, over texts of equally many `windows`, or heads over the `grid`.
     `untested` says why there is nothing to test: `one cluster`, `one value`, `one label per head`,
     `same in all examples`. Numbers of a column may be `binned`; examples without a value are `left_out`.
@@ -59,26 +59,28 @@ class Factor:
 
 @dataclass
 class Tally:
-    """What is kept of the shuffled tables: how often each cell, and the whole, was at least as far from its mean."""
+    """Totals over the shuffled tables: how often each cell, and the whole table, was at least as far from its mean."""
 
-    seen: Array
+    observed: Array
     mean: Array | None = None  # None: what the margins of each table make it
-    cells: bool = True  # False: only the whole is of interest
+    cells: bool = True  # False: only the whole table is counted
     reached: Array | int = 0
     above: int = 0
     phi: float = 0.0
 
     def __post_init__(self) -> None:
-        self.limit = float(phi_squared(self.seen)) * (1 - 1e-12)
-        self.away = np.abs(self.seen - self.expected(self.seen)) * (1 - 1e-12) if self.cells else np.empty(0)
+        self.limit = float(phi_squared(self.observed)) * (1 - 1e-12)
+        self.deviation = np.empty(0)
+        if self.cells:
+            self.deviation = np.abs(self.observed - self.expected(self.observed)) * (1 - 1e-12)
 
     def expected(self, table: Array) -> Array:
-        """What a table is held against; the totals of the clusters are the same in every shuffle."""
+        """The counts a table is compared with; the totals of the clusters are the same in every shuffle."""
         if self.mean is not None:
             return self.mean
-        share = self.seen.sum(0) / max(1, self.seen.sum())
-        found: Array = table.sum(1, keepdims=True) * share
-        return found
+        share = self.observed.sum(0) / max(1, self.observed.sum())
+        expected: Array = table.sum(1, keepdims=True) * share
+        return expected
 
     def add(self, table: Array) -> None:
         """Count one shuffled table."""
@@ -86,7 +88,7 @@ class Tally:
         self.above += phi >= self.limit
         self.phi += phi
         if self.cells:
-            self.reached += np.abs(table - self.expected(table)) >= self.away
+            self.reached += np.abs(table - self.expected(table)) >= self.deviation
 
     def join(self, other: Tally) -> None:
         """Add what another thread counted."""
@@ -102,11 +104,11 @@ def tests(
     counts = maps.examples()
     if level == "heads":
         return _of_heads(maps, counts, permutations, seed, step)
-    found = heads_and_layers(maps, permutations, seed, draws, step)
-    found.append(_examples(maps, counts, permutations, seed + 1, draws, step))
+    factors = heads_and_layers(maps, permutations, seed, draws, step)
+    factors.append(_examples(maps, counts, permutations, seed + 1, draws, step))
     for number, column in enumerate(columns):
-        found.append(of_column(column, maps, counts, permutations, seed + 2 + number, draws, step))
-    return found
+        factors.append(of_column(column, maps, counts, permutations, seed + 2 + number, draws, step))
+    return factors
 
 
 def head_tables(maps: Coded, draws: Draws) -> Array:
@@ -116,7 +118,7 @@ def head_tables(maps: Coded, draws: Draws) -> Array:
 
 
 def heads_and_layers(maps: Coded, permutations: int, seed: int, draws: Draws, step: Step) -> list[Factor]:
-    """Both come from the same shuffles: within each example the labels change heads."""
+    """Both come from the same shuffles: labels are permuted over the heads of each example."""
     heads = maps.heads()
     tables = [heads, maps.by_layer(heads)]
     nulls = [null_heads(maps.codes, maps.kinds), null_layers(maps.codes, maps.kinds, maps.layer)]
@@ -125,20 +127,20 @@ def heads_and_layers(maps: Coded, permutations: int, seed: int, draws: Draws, st
         table = shuffle.within_rows(maps.codes, maps.kinds, seed, number)
         return [table, maps.by_layer(table)]
 
-    begun = [Tally(table, null[0]) for table, null in zip(tables, nulls, strict=True)]
-    tallies = _tallied(shuffled, begun, permutations, step)
+    new_tallies = [Tally(table, null[0]) for table, null in zip(tables, nulls, strict=True)]
+    tallies = _tallied(shuffled, new_tallies, permutations, step)
     drawn = head_tables(maps, draws)
     named = [("head", _head_names(maps), drawn), ("layer", _layer_names(maps), maps.by_layer(drawn))]
-    found = []
+    factors = []
     for (name, values, draw), table, tally, null in zip(named, tables, tallies, nulls, strict=True):
         tail = bound(table, null[0], table.sum(1, keepdims=True))
         cells = _cells(tally, null[1], tail, permutations, draw)
-        found.append(_factor(name, values, tally, permutations, phi_squared(draw), cells, "heads"))
-    return found
+        factors.append(_factor(name, values, tally, permutations, phi_squared(draw), cells, "heads"))
+    return factors
 
 
 def _examples(maps: Coded, counts: Array, permutations: int, seed: int, draws: Draws, step: Step) -> Factor:
-    """Do examples differ in the clusters of their maps? Within each head the labels change examples."""
+    """Do examples differ in the clusters of their maps? Labels are permuted over the examples of each head."""
     by_slot = np.ascontiguousarray(maps.codes.T)
 
     def shuffled(number: int) -> list[Array]:
@@ -148,68 +150,69 @@ def _examples(maps: Coded, counts: Array, permutations: int, seed: int, draws: D
     squares = counts**2 / np.maximum(counts.sum(1, keepdims=True), 1)
     phi = []
     for weights in draws:
-        own = weights[maps.group]
-        totals = own @ counts
-        phi.append((own @ squares / np.maximum(totals, 1)).sum() - 1)
+        example_weights = weights[maps.group]
+        totals = example_weights @ counts
+        phi.append((example_weights @ squares / np.maximum(totals, 1)).sum() - 1)
     return _factor("example", (), tally, permutations, np.array(phi), {}, "examples")
 
 
 def of_column(
     column: Column, maps: Coded, counts: Array, permutations: int, seed: int, draws: Draws, step: Step
 ) -> Factor:
-    """Do clusters go with a column? Its values change places between whole texts."""
+    """Are clusters associated with a column? Its values are permuted between whole texts."""
     unit = units(column.codes, maps.group)
-    own, values, kinds = counts[unit.examples], column.codes[unit.examples], len(column.values)
-    table = shuffle.weighted_values(own, values, np.ones(len(values), np.int64), kinds)
+    example_counts, values, kinds = counts[unit.examples], column.codes[unit.examples], len(column.values)
+    table = shuffle.weighted_values(example_counts, values, np.ones(len(values), np.int64), kinds)
 
     def shuffled(number: int) -> list[Array]:
-        lay = (unit.members, unit.starts, unit.strata, unit.kept)
-        return [shuffle.values_over_groups(own, values, *lay, kinds, seed, number)]
+        grouping = (unit.members, unit.starts, unit.strata, unit.kept)
+        return [shuffle.values_over_groups(example_counts, values, *grouping, kinds, seed, number)]
 
-    begun = Tally(table)
-    if unit.kept:  # no closed form: the variance comes from shuffles of their own
+    new_tally = Tally(table)
+    if unit.kept:  # no closed form: the variance is estimated from separate shuffles
         others = [shuffled(permutations + number)[0] for number in range(200)]
-        variance, tail = np.mean([(one - begun.expected(one)) ** 2 for one in others], 0), None
+        variance, tail = np.mean([(other - new_tally.expected(other)) ** 2 for other in others], 0), None
     else:
-        variance, tail = null_column(own, values, unit, kinds)
-    (tally,) = _tallied(shuffled, [begun], permutations, step)
+        variance, tail = null_column(example_counts, values, unit, kinds)
+    (tally,) = _tallied(shuffled, [new_tally], permutations, step)
     group = maps.group[unit.examples]
-    drawn = np.array([shuffle.weighted_values(own, values, w[group], kinds) for w in draws]).reshape(-1, *table.shape)
+    drawn = np.array([shuffle.weighted_values(example_counts, values, weights[group], kinds) for weights in draws])
+    drawn = drawn.reshape(-1, *table.shape)
     cells = _cells(tally, variance, tail, permutations, drawn)
     shuffled_by = "windows" if unit.kept else "texts"
-    found = _factor(column.name, column.values, tally, permutations, phi_squared(drawn), cells, shuffled_by)
-    return replace(found, binned=column.binned, left_out=column.left_out)
+    factor = _factor(column.name, column.values, tally, permutations, phi_squared(drawn), cells, shuffled_by)
+    return replace(factor, binned=column.binned, left_out=column.left_out)
 
 
 def null_column(counts: Array, values: Array, unit: Units, kinds: int) -> tuple[Array, Array]:
-    """Variance (value, code) of count − expected when values change places between texts, and a bound on p: exact.
+    """Exact variance (value, code) of count − expected when values are permuted between texts, and a bound on p.
 
-    What a text adds to a cell is its maps in the cluster less what its number of maps lets expect, so that texts of
-    many windows cannot fake a link. The texts of one value are draws of these numbers without replacement.
+    A text adds to a cell its maps in the cluster minus the number expected from its number of maps, so that texts of
+    many windows do not create an association. The texts of one value are draws of these numbers without replacement.
     """
     summed = np.add.reduceat(counts[unit.members], unit.starts[:-1], 0)
     excess = summed - summed.sum(1, keepdims=True) * (summed.sum(0) / max(1, summed.sum()))
     value = values[unit.members[unit.starts[:-1]]]
     drawn = np.bincount(value, minlength=kinds)[:, None]
     spread = excess.var(0, ddof=1) if len(excess) > 1 else np.zeros(excess.shape[1])
-    seen = np.stack([excess[value == one].sum(0) for one in range(kinds)])
+    observed = np.stack([excess[value == number].sum(0) for number in range(kinds)])
     low, reach = excess.min(0), np.maximum(np.ptp(excess, 0), 1e-12)
-    tail = bound((seen - drawn * low) / reach, -drawn * low / reach, drawn)
+    tail = bound((observed - drawn * low) / reach, -drawn * low / reach, drawn)
     return drawn * (1 - drawn / len(excess)) * spread, tail
 
 
 def _of_heads(maps: Coded, counts: Array, permutations: int, seed: int, step: Step) -> list[Factor]:
-    """A clustering of heads: labels are the same in all examples, so only the layer says something."""
+    """A clustering of heads: labels are the same in all examples, so only the layer can be tested."""
     single = one_example(maps)
-    heads, own = maps.heads(), single.by_layer(single.heads())
+    heads, layer_table = maps.heads(), single.by_layer(single.heads())
 
     def shuffled(number: int) -> list[Array]:
         return [single.by_layer(shuffle.within_rows(single.codes, single.kinds, seed, number))]
 
     mean, variance = null_layers(single.codes, single.kinds, single.layer)
-    (tally,) = _tallied(shuffled, [Tally(own, mean)], permutations, step)
-    tail = bound(own, mean, own.sum(1, keepdims=True))
-    cells = _cells(tally, variance, tail, permutations, np.empty((0, *own.shape)))
+    (tally,) = _tallied(shuffled, [Tally(layer_table, mean)], permutations, step)
+    tail = bound(layer_table, mean, layer_table.sum(1, keepdims=True))
+    cells = _cells(tally, variance, tail, permutations, np.empty((0, *layer_table.shape)))
     cells["expected"] = mean * len(maps.codes)  # maps, as elsewhere
     layers = _factor("layer", _layer_names(maps), tally, permutations, np.empty(0), cells, "grid")
     return [
@@ -227,11 +230,13 @@ def _plain(name: str, values: tuple[str, ...], table: Array, untested: str) -> F
     return Factor(name, values, table, table_v(table), adjusted_information(table), untested=untested, cells=cells)
 
 
-def _tallied(shuffled: Callable[[int], list[Array]], begun: list[Tally], permutations: int, step: Step) -> list[Tally]:
-    """Shuffles in threads; counts are added, and phi in the order of the chunks, so that threads change nothing."""
+def _tallied(
+    shuffled: Callable[[int], list[Array]], new_tallies: list[Tally], permutations: int, step: Step
+) -> list[Tally]:
+    """Run shuffles in threads. Phi is added in the order of the chunks, so the result does not depend on threads."""
 
     def chunk(start: int) -> tuple[int, list[Tally]]:
-        tallies = [replace(one) for one in begun]
+        tallies = [replace(tally) for tally in new_tallies]
         for number in range(start, min(start + CHUNK, permutations)):
             for tally, table in zip(tallies, shuffled(number), strict=True):
                 tally.add(table)
@@ -241,11 +246,11 @@ def _tallied(shuffled: Callable[[int], list[Array]], begun: list[Tally], permuta
     for start, tallies in parallel.run(chunk, range(0, permutations, CHUNK)):
         parts[start] = tallies
         step(min(CHUNK, permutations - start))
-    found = [replace(one) for one in begun]
+    totals = [replace(tally) for tally in new_tallies]
     for start in sorted(parts):
-        for whole, part in zip(found, parts[start], strict=True):
-            whole.join(part)
-    return found
+        for total, part in zip(totals, parts[start], strict=True):
+            total.join(part)
+    return totals
 
 
 def _factor(
@@ -257,8 +262,8 @@ def _factor(
     cells: dict[str, Array],
     shuffled: str,
 ) -> Factor:
-    """The whole table of a factor in numbers: as seen, as shuffled, and phi² as drawn."""
-    table = tally.seen
+    """Measures of the whole table of a factor: observed, shuffled, and from phi² of the bootstrap draws."""
+    table = tally.observed
     rows, columns = int((table.sum(1) > 0).sum()), int((table.sum(0) > 0).sum())
     n = int(table.sum())
     low, high = interval(cramers_v(drawn, n, rows, columns))
@@ -273,7 +278,7 @@ def _factor(
 
 def _cells(tally: Tally, variance: Array, tail: Array | None, permutations: int, drawn: Array) -> dict[str, Array]:
     """Residual, interval of the share of the value's maps, p and q of each cell."""
-    table, expected = tally.seen, tally.expected(tally.seen)
+    table, expected = tally.observed, tally.expected(tally.observed)
     with np.errstate(invalid="ignore", divide="ignore"):
         residual = np.where(variance > 1e-9, (table - expected) / np.sqrt(variance), 0.0)
         low, high = interval(drawn / drawn.sum(-1, keepdims=True))
@@ -284,7 +289,7 @@ def _cells(tally: Tally, variance: Array, tail: Array | None, permutations: int,
 
 
 def _layer_names(maps: Coded) -> tuple[str, ...]:
-    return tuple(str(one) for one in np.unique(maps.layer))
+    return tuple(str(layer) for layer in np.unique(maps.layer))
 
 
 def _head_names(maps: Coded) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from headatlas.statistics import COMBINED, Statistic, statistic
 
-LEAST = 0.33  # a smaller Cliff's delta names nothing
+LEAST = 0.33  # no cluster is named after a smaller Cliff's delta
 SMALL = 0.15  # … but may tell two clusters of the same name apart, if their deltas differ by LEAST
 MASS = 0.15  # attention that must go to a kind of token for a cluster to be named after it …
 FAINT = 0.10  # … or this much, if it is twice that of the rest
@@ -62,43 +62,44 @@ def phrases(evidence: Sequence[Evidence], least: float = LEAST) -> list[Phrase]:
     A kind of token scores its delta plus how much more attention goes to it than in the rest; breadth, reach and
     direction score their delta alone, so that a clear pattern of tokens comes before them.
     """
-    means = {one.statistic: one.mean for one in evidence}
-    fitting = [found for one in evidence if (found := _phrase(one, means, least)) is not None]
-    fitting.sort(key=lambda one: (-round(one.score, 2), statistic(one.why.statistic).rank))
-    return list({one.family: one for one in reversed(fitting)}.values())[::-1]
+    means = {item.statistic: item.mean for item in evidence}
+    fitting = [phrase for item in evidence if (phrase := _phrase(item, means, least)) is not None]
+    fitting.sort(key=lambda phrase: (-round(phrase.score, 2), statistic(phrase.why.statistic).rank))
+    return list({phrase.family: phrase for phrase in reversed(fitting)}.values())[::-1]
 
 
-def _phrase(one: Evidence, means: Mapping[str, float], least: float) -> Phrase | None:
-    if not abs(one.delta) >= least:
+def _phrase(evidence: Evidence, means: Mapping[str, float], least: float) -> Phrase | None:
+    if not abs(evidence.delta) >= least:
         return None
-    declared = statistic(one.statistic)
+    declared = statistic(evidence.statistic)
     if declared.high is None:
         return None
     if declared.low is not None:  # how attention is spread
-        return _spread(one, declared)
-    considerable = one.mean >= MASS or (one.mean >= FAINT and one.mean >= 2 * one.rest)
-    if one.delta < 0 or not considerable or _better_told(one, means):
+        return _spread(evidence, declared)
+    considerable = evidence.mean >= MASS or (evidence.mean >= FAINT and evidence.mean >= 2 * evidence.rest)
+    if evidence.delta < 0 or not considerable or _better_described(evidence, means):
         return None
-    return Phrase(declared.high.phrase, declared.group, one.delta + max(0.0, one.mean - one.rest), one)
+    score = evidence.delta + max(0.0, evidence.mean - evidence.rest)
+    return Phrase(declared.high.phrase, declared.group, score, evidence)
 
 
-def _spread(one: Evidence, declared: Statistic) -> Phrase | None:
+def _spread(evidence: Evidence, declared: Statistic) -> Phrase | None:
     """The phrase for high or for low values, if the mean is within its bound."""
-    naming, sign = (declared.high, 1) if one.delta > 0 else (declared.low, -1)
-    if naming is None or (naming.bound is not None and not sign * one.mean >= sign * naming.bound):
+    naming, sign = (declared.high, 1) if evidence.delta > 0 else (declared.low, -1)
+    if naming is None or (naming.bound is not None and not sign * evidence.mean >= sign * naming.bound):
         return None
-    return Phrase(naming.phrase, declared.group, sign * one.delta, one)
+    return Phrase(naming.phrase, declared.group, sign * evidence.delta, evidence)
 
 
-def _better_told(one: Evidence, means: Mapping[str, float]) -> bool:
-    """Whether a part of a window of offsets, or the window on both sides, says it better."""
-    if one.statistic not in WINDOWS:
+def _better_described(evidence: Evidence, means: Mapping[str, float]) -> bool:
+    """Whether a part of a window of offsets, or the window on both sides, describes the cluster better."""
+    if evidence.statistic not in WINDOWS:
         return False
-    parts = WINDOWS[one.statistic]
+    parts = WINDOWS[evidence.statistic]
     narrower = [name for name, others in WINDOWS.items() if others < parts]
     wider = [means.get(name, 0.0) for name, others in WINDOWS.items() if others > parts]
     most = max(means.get(part, 0.0) for part in [*parts, *narrower])
-    return most >= ALONE * one.mean or one.mean < ALONE * max(wider, default=0.0)
+    return most >= ALONE * evidence.mean or evidence.mean < ALONE * max(wider, default=0.0)
 
 
 def names(evidence: Mapping[int, Sequence[Evidence]]) -> dict[int, Name]:
@@ -109,10 +110,10 @@ def names(evidence: Mapping[int, Sequence[Evidence]]) -> dict[int, Name]:
     >>> named[0].phrases, named[1].phrases
     (('separator sink', 'sharp'), ('separator sink',))
     """
-    used = {cluster: phrases(found)[:1] for cluster, found in evidence.items()}
+    used = {cluster: phrases(items)[:1] for cluster, items in evidence.items()}
     for _ in range(2):
         used = {cluster: chosen + _more(cluster, used, evidence) for cluster, chosen in used.items()}
-    ordinals: Counter[frozenset[str]] = Counter()  # the order of phrases tells nothing apart
+    ordinals: Counter[frozenset[str]] = Counter()  # the order of phrases does not matter
     named = {}
     for cluster, chosen in used.items():
         same = frozenset(phrase.text for phrase in chosen)
@@ -122,30 +123,31 @@ def names(evidence: Mapping[int, Sequence[Evidence]]) -> dict[int, Name]:
 
 
 def _name(chosen: Sequence[Phrase], ordinal: int, evidence: Sequence[Evidence]) -> Name:
-    comparable = [one for one in evidence if one.delta == one.delta]  # NaN: there is nothing to compare with
+    comparable = [item for item in evidence if item.delta == item.delta]  # NaN: there is nothing to compare with
     reasons = [phrase.why for phrase in chosen]
     if not chosen and comparable:
-        reasons = [max(comparable, key=lambda one: abs(one.delta))]
+        reasons = [max(comparable, key=lambda item: abs(item.delta))]
     texts = tuple(phrase.text for phrase in chosen)
     return Name(texts, ordinal, tuple(reasons), bool(chosen), len(comparable))
 
 
 def _more(cluster: int, used: Mapping[int, list[Phrase]], evidence: Mapping[int, Sequence[Evidence]]) -> list[Phrase]:
-    """The phrase that best tells a cluster from those of the same name, if there are any."""
-    own = {one.text for one in used[cluster]}
-    same = [other for other in used if other != cluster and {one.text for one in used[other]} == own]
-    if not own or not same:
+    """The phrase that best distinguishes a cluster from those of the same name, if there are any."""
+    texts = {phrase.text for phrase in used[cluster]}
+    same = [other for other in used if other != cluster and {phrase.text for phrase in used[other]} == texts]
+    if not texts or not same:
         return []
-    theirs: dict[str, list[float]] = {}
+    other_deltas: dict[str, list[float]] = {}
     for other in same:
-        for one in evidence[other]:
-            theirs.setdefault(one.statistic, []).append(one.delta)
-    families = {one.family for one in used[cluster]}
-    families |= {"direction"} if families & {"offset", "first"} else set()  # a fixed place has said where it looks
-    candidates = [one for one in phrases(evidence[cluster], SMALL) if one.family not in families]
+        for item in evidence[other]:
+            other_deltas.setdefault(item.statistic, []).append(item.delta)
+    families = {phrase.family for phrase in used[cluster]}
+    families |= {"direction"} if families & {"offset", "first"} else set()  # a fixed offset implies the direction
+    candidates = [phrase for phrase in phrases(evidence[cluster], SMALL) if phrase.family not in families]
 
-    def apart(one: Phrase) -> float:
-        others = [delta for delta in theirs[one.why.statistic] if delta == delta]
-        return abs(one.why.delta - sum(others) / len(others)) if others else 0.0
+    def difference(phrase: Phrase) -> float:
+        others = [delta for delta in other_deltas[phrase.why.statistic] if delta == delta]
+        return abs(phrase.why.delta - sum(others) / len(others)) if others else 0.0
 
-    return sorted((one for one in candidates if apart(one) >= LEAST), key=lambda one: -apart(one))[:1]
+    distinct = (phrase for phrase in candidates if difference(phrase) >= LEAST)
+    return sorted(distinct, key=lambda phrase: -difference(phrase))[:1]

@@ -1,4 +1,4 @@
-"""Shuffles that respect how the maps came about, each giving one table of counts, compiled.
+"""Compiled shuffles that respect the design of the data, each giving one table of counts.
 
 Random numbers are a function of (seed, number of the shuffle, example or head), so a table does not depend on which
 thread makes it or in which order.
@@ -40,32 +40,31 @@ def _shuffle(values: Any, count: Any, state: Any) -> None:
     for i in range(count - 1, 0, -1):
         state += GOLDEN
         j = ((_mixed(state) >> HALF) * U(i + 1)) >> HALF
-        kept = values[i]
+        swapped = values[i]
         values[i] = values[j]
-        values[j] = kept
+        values[j] = swapped
 
 
 @njit(**HOW)
 def within_rows(codes: Any, kinds: int, seed: int, number: int) -> Any:
     """Counts (column, code) after shuffling the labels (row, column) of each row over the columns it has.
 
-    With a row an example and a column a head, heads are shuffled within examples; the other way round, examples
-    within heads.
+    If rows are examples and columns are heads, labels are shuffled within examples; if rows are heads, within heads.
     """
     rows, columns = codes.shape
     table = np.zeros((columns, kinds), np.int64)
-    own = np.empty(columns, np.int64)
+    labels = np.empty(columns, np.int64)
     for r in range(rows):
         count = 0
         for c in range(columns):
             if codes[r, c] >= 0:
-                own[count] = codes[r, c]
+                labels[count] = codes[r, c]
                 count += 1
-        _shuffle(own, count, _start(seed, number, r))
+        _shuffle(labels, count, _start(seed, number, r))
         count = 0
         for c in range(columns):
             if codes[r, c] >= 0:
-                table[c, own[count]] += 1
+                table[c, labels[count]] += 1
                 count += 1
     return table
 
@@ -77,7 +76,7 @@ def values_over_groups(
     members: Any,  # examples, those of one group side by side, groups of one stratum side by side
     starts: Any,  # (group + 1,) where each group begins in `members`
     strata: Any,  # (stratum + 1,) where each stratum of groups begins
-    kept: bool,  # the groups of a stratum are of one size, and the values of their examples stay in order
+    in_order: bool,  # the groups of a stratum are of one size, and the values of their examples stay in order
     kinds: int,  # number of values
     seed: int,
     number: int,
@@ -86,12 +85,12 @@ def values_over_groups(
     table = np.zeros((kinds, counts.shape[1]), np.int64)
     order = np.arange(len(starts) - 1)
     for t in range(len(strata) - 1):
-        own = order[strata[t] : strata[t + 1]]
-        _shuffle(own, len(own), _start(seed, number, t))
+        stratum = order[strata[t] : strata[t + 1]]
+        _shuffle(stratum, len(stratum), _start(seed, number, t))
     for g in range(len(starts) - 1):
         source = starts[order[g]]
         for at in range(starts[g], starts[g + 1]):
-            value = values[members[source + (at - starts[g] if kept else 0)]]
+            value = values[members[source + (at - starts[g] if in_order else 0)]]
             for c in range(counts.shape[1]):
                 table[value, c] += counts[members[at], c]
     return table
@@ -121,10 +120,10 @@ def weighted_values(counts: Any, values: Any, weights: Any, kinds: int) -> Any:
 
 @njit(**HOW)
 def places(values: Any, codes: Any, group: Any, totals: Any, above: Any, below: Any) -> None:
-    """Sums from which Cliff's delta of each cluster and its spread over groups follow: one walk up the sorted values.
+    """Sums for Cliff's delta of each cluster and its spread over groups, in one pass over the sorted values.
 
-    `above` (group, code): over a group's maps in the cluster, how far each stands above the maps outside, from -1 to 1.
-    `below` (group, code): over a group's maps outside the cluster, how far each stands below the maps in it.
+    `above` (group, code): over a group's maps in the cluster, how far each ranks above the maps outside, from -1 to 1.
+    `below` (group, code): over a group's maps outside the cluster, how far each ranks below the maps in it.
     """
     maps, kinds = len(values), len(totals)
     under, ties, lower = np.zeros(kinds), np.zeros(kinds), np.zeros(kinds)
@@ -139,16 +138,16 @@ def places(values: Any, codes: Any, group: Any, totals: Any, above: Any, below: 
         for c in range(kinds):
             lower[c] = (totals[c] - ties[c] - 2 * under[c]) / totals[c] if totals[c] > 0 else 0.0
         for at in range(first, last):
-            own, g = codes[at], group[at]
-            outside = maps - totals[own]
+            code, g = codes[at], group[at]
+            outside = maps - totals[code]
             if outside > 0:
-                less = under_all - under[own]
-                greater = outside - less - (ties_all - ties[own])
-                above[g, own] += (less - greater) / outside
+                less = under_all - under[code]
+                greater = outside - less - (ties_all - ties[code])
+                above[g, code] += (less - greater) / outside
             row = below[g]
             for c in range(kinds):
                 row[c] += lower[c]
-            row[own] -= lower[own]
+            row[code] -= lower[code]
         for c in range(kinds):
             under[c] += ties[c]
         first = last

@@ -55,7 +55,7 @@ LOCALITY = {"neighbors": TEXT} | dict.fromkeys(
 
 
 def plain(value: Any) -> Any:
-    """A value as a table keeps it: what is not known is empty, not NaN, in lists and structs too."""
+    """A value as stored in a table: unknown values are null, not NaN, in lists and structs too."""
     if isinstance(value, float | np.floating):
         return None if not np.isfinite(value) else float(value)
     if isinstance(value, dict):
@@ -71,22 +71,22 @@ def make_table(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, Any]) -> 
 
 def cells(maps: Coded, factors: Sequence[Factor]) -> pa.Table:
     """A row for each cluster and value of head, layer and columns."""
-    parts = [_cells_of(maps, one) for one in factors if one.cells and one.values]
+    parts = [_cells_of(maps, factor) for factor in factors if factor.cells and factor.values]
     return pa.concat_tables(parts) if parts else make_table([], CELLS)
 
 
 def _cells_of(maps: Coded, factor: Factor) -> pa.Table:
     values, kinds = factor.table.shape
-    each = np.repeat(np.arange(values), kinds)
+    value_index = np.repeat(np.arange(values), kinds)
     layer = {"head": maps.layer, "layer": np.unique(maps.layer)}.get(factor.name)
     table, numbers = factor.table, factor.cells
     with np.errstate(invalid="ignore", divide="ignore"):
         columns: dict[str, Any] = {
             "cluster": np.tile(maps.clusters, values),
             "factor": [factor.name] * values * kinds,
-            "value": [factor.values[one] for one in each],
-            "layer": None if layer is None else layer[each],
-            "head": maps.head[each] if factor.name == "head" else None,
+            "value": [factor.values[index] for index in value_index],
+            "layer": None if layer is None else layer[value_index],
+            "head": maps.head[value_index] if factor.name == "head" else None,
             "maps": table,
             "share_of_cluster": table / table.sum(0),
             "share_of_value": table / table.sum(1, keepdims=True),
@@ -108,23 +108,24 @@ def _cast(values: Any, kind: Any, count: int) -> Any:
 def associations(factors: Sequence[Factor]) -> pa.Table:
     """A row for each factor."""
     rows = [
-        {"factor": one.name, "cramers_v": one.v, "low": one.low, "high": one.high, "chance": one.chance,
-         "ami": one.ami, "p": one.p, "permutations": one.permutations, "n": int(one.table.sum()),
-         "shuffled": one.shuffled, "untested": one.untested, "binned": one.binned, "left_out": one.left_out}
-        for one in factors
+        {"factor": factor.name, "cramers_v": factor.v, "low": factor.low, "high": factor.high,
+         "chance": factor.chance, "ami": factor.ami, "p": factor.p, "permutations": factor.permutations,
+         "n": int(factor.table.sum()), "shuffled": factor.shuffled, "untested": factor.untested,
+         "binned": factor.binned, "left_out": factor.left_out}
+        for factor in factors
     ]  # fmt: skip
     return make_table(rows, ASSOCIATIONS)
 
 
 def evidence(maps: Coded, statistics: Statistics) -> pa.Table:
-    """A row for each cluster and statistic, the most telling first."""
+    """A row for each cluster and statistic, the largest effect first."""
     rows = []
     for code, cluster in enumerate(maps.clusters.tolist()):
-        found = sorted(statistics.evidence(code), key=lambda one: -abs(np.nan_to_num(one.delta)))
+        ranked = sorted(statistics.evidence(code), key=lambda item: -abs(np.nan_to_num(item.delta)))
         rows += [
-            {"cluster": cluster, "statistic": one.statistic, "mean": one.mean, "rest_mean": one.rest,
-             "delta": one.delta, "low": one.low, "high": one.high}
-            for one in found
+            {"cluster": cluster, "statistic": item.statistic, "mean": item.mean, "rest_mean": item.rest,
+             "delta": item.delta, "low": item.low, "high": item.high}
+            for item in ranked
         ]  # fmt: skip
     return make_table(rows, EVIDENCE)
 
@@ -134,13 +135,13 @@ def examples_of(maps: Coded, distance: Array, count: int) -> pa.Table:
     rows = []
     for code, cluster in enumerate(maps.clusters.tolist()):
         example, slot = np.nonzero(maps.codes == code)
-        away = distance[example, slot].astype(np.float64)
+        distances = distance[example, slot].astype(np.float64)
         for kind, choose in (("typical", exemplars), ("unlike", unlike)):
-            for rank, place in enumerate(choose(away, example, slot, count)):
+            for rank, place in enumerate(choose(distances, example, slot, count)):
                 where = {"layer": maps.layer[slot[place]], "head": maps.head[slot[place]]}
                 rows.append(
                     {"cluster": cluster, "kind": kind, "rank": rank, "example": example[place],
-                     "distance": away[place]} | where
+                     "distance": distances[place]} | where
                 )  # fmt: skip
     return make_table(rows, EXEMPLARS)
 
@@ -164,15 +165,15 @@ def profiles(maps: Coded, named: Mapping[int, Name]) -> pa.Table:
 
 def related_heads(maps: Coded, statistics: Statistics) -> pa.Table:
     """A row for each head and rank: the heads most like it."""
-    found = related(similarity(shares(maps.heads())), statistics.means)
+    pairs = related(similarity(shares(maps.heads())), statistics.means)
     rows = [
         {"layer": maps.layer[slot], "head": maps.head[slot], "rank": rank, "other_layer": maps.layer[other],
-         "other_head": maps.head[other], "similarity": alike}
-        for slot, rank, other, alike in found
+         "other_head": maps.head[other], "similarity": score}
+        for slot, rank, other, score in pairs
     ]  # fmt: skip
     return make_table(rows, RELATED)
 
 
-def neighbors(found: Sequence[Locality]) -> pa.Table:
+def neighbors(localities: Sequence[Locality]) -> pa.Table:
     """A row for each kind of neighbors."""
-    return make_table([vars(one) for one in found], LOCALITY)
+    return make_table([vars(locality) for locality in localities], LOCALITY)

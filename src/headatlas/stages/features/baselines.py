@@ -38,13 +38,13 @@ class PooledEncoder:
         return len(self.space.shares)
 
     def recipe(self) -> dict[str, Any]:
-        """What decides its vectors, and how much of the variance they keep."""
+        """What determines its vectors, and how much of the variance they keep."""
         return self.facts
 
     def encode(self, pooled: NDArray[Any] | None, stats: NDArray[Any] | None) -> NDArray[np.float32]:
         """Components of each map."""
         assert pooled is not None
-        # by torch, not `space.apply`: the last bits differ, and made again with a newer version features stay the same
+        # by torch, not `space.apply`, whose last bits differ: features stay the same between versions
         centered = _rooted(pooled) - torch.from_numpy(self.space.mean)
         vectors: NDArray[np.float32] = (centered @ torch.from_numpy(self.space.axes)).numpy()
         return vectors
@@ -55,7 +55,7 @@ def _rooted(maps: NDArray[Any]) -> torch.Tensor:
 
 
 def principal(rows: NDArray[np.float32]) -> PrincipalAxes:
-    """At most 64 principal axes: they end where the variance does. Rows that are all equal get one axis of zeros.
+    """At most 64 principal axes, without those of no variance. Rows that are all equal get one axis of zeros.
 
     >>> space = principal(np.array([[0.0, 1.0], [0.0, 3.0], [0.0, 8.0]], np.float32))
     >>> space.mean.tolist(), space.axes.tolist(), space.shares.round(6).tolist()
@@ -72,7 +72,7 @@ def principal(rows: NDArray[np.float32]) -> PrincipalAxes:
 
 @dataclass(frozen=True)
 class StatsEncoder:
-    """Statistics of the map, each with mean 0 and deviation 1 over a sample of maps; what is undefined is 0."""
+    """Statistics of the map, each with mean 0 and deviation 1 over a sample of maps; undefined ones are 0."""
 
     mean: NDArray[np.float64]
     deviation: NDArray[np.float64]  # infinite for a statistic that does not vary
@@ -98,7 +98,7 @@ class StatsEncoder:
         return len(self.mean)
 
     def recipe(self) -> dict[str, Any]:
-        """What decides its vectors."""
+        """What determines its vectors."""
         return self.facts
 
     def encode(self, pooled: NDArray[Any] | None, stats: NDArray[Any] | None) -> NDArray[np.float32]:

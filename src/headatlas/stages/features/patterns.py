@@ -101,8 +101,8 @@ def _rows_to_pattern(weights: Maps) -> Maps:
 def _local(n: int, rng: Rng) -> Maps:
     """Each query attends evenly to a window on both sides."""
     width = int(rng.integers(max(2, n // 16), n // 8 + 1))
-    away = np.abs(np.arange(n)[:, None] - np.arange(n)[None])
-    return _rows_to_pattern((away <= width).astype(np.float64))
+    distance = np.abs(np.arange(n)[:, None] - np.arange(n)[None])
+    return _rows_to_pattern((distance <= width).astype(np.float64))
 
 
 def _noise(n: int, rng: Rng) -> Maps:

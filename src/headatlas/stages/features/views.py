@@ -40,8 +40,8 @@ class Views:
         self.heads = np.array([(s, h) for s, maps in enumerate(sources) for h in range(maps.shape[1])])
         self.rng = np.random.default_rng(seed)
         self.changes = changes
-        made, labels, names = patterns(BANK, seed, SIDE)
-        self.bank = torch.from_numpy(made)
+        generated, labels, names = patterns(BANK, seed, SIDE)
+        self.bank = torch.from_numpy(generated)
         self.kinds = [np.flatnonzero(labels == kind) for kind in range(len(names))]
 
     def draw(self, batch: int, views: int = 2) -> list[Tensor]:
@@ -60,8 +60,8 @@ class Views:
             real = self._examples(chosen, *parts)
             real = torch.where(causal, _causal(real), real) * (1 - sink.float()[:, None, None])
             real[:, :, 0] += sink.float()[:, None]
-            made = self.bank[[self.rng.choice(self.kinds[kind]) for kind in kinds]]
-            result.append(self._change(torch.cat([real, made])))
+            synthetic = self.bank[[self.rng.choice(self.kinds[kind]) for kind in kinds]]
+            result.append(self._change(torch.cat([real, synthetic])))
         return result
 
     def _partners(self, sources: NDArray[np.int64]) -> tuple[NDArray[np.int64], Tensor]:
@@ -111,9 +111,9 @@ def crop(maps: Tensor, starts: Tensor, sizes: Tensor) -> Tensor:
 
 def coarser(maps: Tensor, side: int) -> Tensor:
     """Pool maps to a smaller side, and resize them back."""
-    whole = _shares(torch.zeros(1), torch.ones(1), side)[0]  # share of each of the 32 bins in each larger bin
-    back = whole / whole.sum(1, keepdim=True)
-    return whole.T @ (back @ maps @ whole.T) @ back
+    bin_shares = _shares(torch.zeros(1), torch.ones(1), side)[0]  # share of each of the 32 bins in each larger bin
+    back = bin_shares / bin_shares.sum(1, keepdim=True)
+    return bin_shares.T @ (back @ maps @ bin_shares.T) @ back
 
 
 def _shares(starts: Tensor, sizes: Tensor, side: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Draw all maps in the plane, so that maps that look alike lie together, and say how far each point can be believed."""
+"""Project all maps to the plane, so that similar maps are close, and say how far each point can be trusted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def project(atlas: Atlas, request: Request) -> Positions:
     recipe = {"method": method.name, "sample": sample, "seed": seed, **method.parameters}
     with engine.result(atlas, "project", name, recipe, inputs={"features": of}) as result:
         if not result.finished:
-            with single_thread("sklearn"):  # the same bits whatever the number of cores
+            with single_thread("sklearn"):  # the same result whatever the number of cores
                 fitted = fit(atlas, of, method, sample, seed)
                 _create_arrays(atlas, result, of, fitted)
                 placed_trust = place_all(result, of, fitted, request.workers, request.scheduler)
@@ -60,7 +60,7 @@ def _create_arrays(atlas: Atlas, result: engine.Result, of: str, fitted: Fitted)
 
 
 def _facts(fitted: Fitted, placed_trust: float | None) -> dict[str, Any]:
-    """What is worth knowing of a projection: how far to believe it, and what it was fitted on."""
+    """The facts recorded with a projection: how far it can be trusted, and what it was fitted on."""
     kind = fitted.method.name
     shares, k = fitted.space.shares, fitted.neighbors
     trust = float(fitted.trust.mean(dtype=np.float64))

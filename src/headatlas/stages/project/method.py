@@ -21,8 +21,8 @@ class Method(ABC):
     """A projection before and after it was fitted. Fields that are declared with `option` are its options."""
 
     name: ClassVar[str]
-    help: ClassVar[str]  # in a few words, what it draws
-    sample: ClassVar[int]  # maps that are fitted, unless another number is asked for
+    help: ClassVar[str]  # a few words on what it shows
+    sample: ClassVar[int]  # default number of maps that are fitted
     at_once: ClassVar[bool] = False  # whether several threads may place points at the same time
     linear: ClassVar[bool] = False  # whether the axes are the first two components, whose variance is known
 
@@ -36,8 +36,8 @@ class Method(ABC):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What was given."""
-        return {each.name: getattr(self, each.name) for each in declared(type(self))}
+        """The values of its options."""
+        return {option.name: getattr(self, option.name) for option in declared(type(self))}
 
     @classmethod
     def options(cls) -> tuple[Option, ...]:
@@ -47,7 +47,7 @@ class Method(ABC):
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for: a method, and the options that all methods share."""
+    """A request: a method, and the options that all methods share."""
 
     method: Method
     of: str | None = option(None, help="Features to project; the latest if not given.")
@@ -71,5 +71,5 @@ class Shared(TypedDict, total=False):
 
 POSITIONS = """
     positions : array (example, layer, head, 2)
-        NaN for a head that does not exist. The array `trust` says how far each point can be believed.
+        NaN for a head that does not exist. The array `trust` says how far each point can be trusted.
 """

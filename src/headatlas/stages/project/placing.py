@@ -1,4 +1,4 @@
-"""Fitting on the sample, then piece by piece: the points of some blocks, placed, given their trust, and written."""
+"""Fit on the sample, then place the points of the other maps block by block, with their trust."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headatlas.stages.project.reduction import enough, fit_space
 from headatlas.stages.project.sample import sample_maps
 from headatlas.stages.project.trust import neighbors_for, trust_of_placed, trust_per_point
 
-TOGETHER = 8192  # maps placed by one call: each call of t-SNE lays out its grid anew
+TOGETHER = 8192  # maps placed by one call: each call of t-SNE recomputes its grid
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Fitted:
 
 
 def fit(atlas: Atlas, of: str, method: Method, sample: int, seed: int) -> Fitted:
-    """Fit on the sample, and judge it there exactly."""
+    """Fit on the sample, with the exact trust of its points."""
     numbers, features = sample_maps(atlas, of, sample, seed)
     enough(len(numbers))
     space = fit_space(features)
@@ -49,7 +49,7 @@ def fit(atlas: Atlas, of: str, method: Method, sample: int, seed: int) -> Fitted
 
 @dataclass(frozen=True)
 class PlaceBlock:
-    """The function that is run over the numbers of all pieces of work; gives the number of examples done."""
+    """The function that is run over the numbers of all pieces of work; returns the number of examples done."""
 
     place: Place
     of: str
@@ -75,7 +75,7 @@ class PlaceBlock:
 def points(
     fitted: Fitted, features: NDArray[np.float16], first: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]:
-    """Position and trust of maps that follow one another from number `first` on, and which of them had to be placed."""
+    """Position and trust of consecutive maps from number `first` on, and which of them had to be placed."""
     count = len(features)
     position, trust = np.full((count, 2), np.nan, np.float32), np.full(count, np.nan, np.float32)
     lo, hi = np.searchsorted(fitted.numbers, (first, first + count))
@@ -93,7 +93,7 @@ def points(
 def place_all(
     result: engine.Result, of: str, fitted: Fitted, workers: int, scheduler: str | None
 ) -> float | None:  # fmt: skip
-    """Place every map; gives the mean trust of the points that were not in the sample, None if there are none."""
+    """Place every map; returns the mean trust of the points that were not in the sample, None if there are none."""
     array = result.atlas.array("features", of)
     block, maps_per_example = block_size(array), int(array.shape[1] * array.shape[2])
     step = block * max(1, -(-TOGETHER // (block * maps_per_example)))

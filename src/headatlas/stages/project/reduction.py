@@ -1,4 +1,4 @@
-"""Principal components of the sample: what every projection begins with."""
+"""Principal components of the sample, the first step of every projection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a projection can be trusted, point by point: are the neighbors one sees real neighbors?"""
+"""How far a projection can be trusted, point by point: are neighbors in the plane true neighbors?"""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def _trust(
     size = max(1, CHUNK // len(sample_high))
     for start in range(0, len(high), size):
         part = slice(start, start + size)
-        near = _squared_distances(low[part], sample_low)
-        far = _squared_distances(high[part], sample_high)
+        low_distances = _squared_distances(low[part], sample_low)
+        high_distances = _squared_distances(high[part], sample_high)
         if inside:
-            row = np.arange(len(far))
-            near[row, start + row] = far[row, start + row] = np.inf
-        neighbors = np.argpartition(near, k - 1, axis=1)[:, :k]
-        trust[part] = 1 - _excess(far, neighbors, k) / worst
+            row = np.arange(len(high_distances))
+            low_distances[row, start + row] = high_distances[row, start + row] = np.inf
+        neighbors = np.argpartition(low_distances, k - 1, axis=1)[:, :k]
+        trust[part] = 1 - _excess(high_distances, neighbors, k) / worst
     return trust
 
 

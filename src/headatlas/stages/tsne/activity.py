@@ -146,9 +146,9 @@ def chains(attention: NDArray[Any], special: Flags, strength: float = STRENGTH) 
     steps = (others.max(1) >= strength) & ~special
     lengths = np.zeros(len(others), np.int64)
     for start in range(len(others)):
-        seen, token = {start}, start
-        while steps[token] and int(towards[token]) not in seen:
+        visited, token = {start}, start
+        while steps[token] and int(towards[token]) not in visited:
             token = int(towards[token])
-            seen.add(token)
-        lengths[start] = len(seen) - 1
+            visited.add(token)
+        lengths[start] = len(visited) - 1
     return lengths

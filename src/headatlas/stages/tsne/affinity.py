@@ -1,8 +1,8 @@
-"""From an attention map to the neighbor probabilities of t-SNE, with what should be known of them.
+"""From an attention map to the neighbor probabilities of t-SNE, with notes on them.
 
 P = (A + Aᵀ) with a zero diagonal, divided by its sum: symmetric, not negative, zero on the diagonal, sum 1. A map of
 cross attention makes points of queries and of keys: P is then A above and Aᵀ below, and 0 among queries and among keys.
-Rows are not scaled again when tokens are dropped: a query that looked mostly at what is gone counts less.
+Rows are not rescaled when tokens are dropped: a query that mostly attended to dropped tokens counts less.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headatlas.wording import percent
 if TYPE_CHECKING:
     from headatlas.stages.tsne.reading import Side
 
-FAINT = 0.01  # a pair below this share of even attention holds nothing together
+FAINT = 0.01  # a pair below this share of even attention does not connect two points
 LITTLE = 0.02  # less attention between points than this makes P nearly empty
 HUB = 0.9  # more of P than this on the pairs of one point makes it a star
 
@@ -30,7 +30,7 @@ Unit = Literal["token", "word"]
 
 
 class Empty(DataError):
-    """No attention goes from one point to another: there is nothing to lay out."""
+    """No point attends to another: there is nothing to lay out."""
 
 
 @dataclass(frozen=True)
@@ -61,26 +61,26 @@ def affinity(
     array([[0. , 0.5],
            [0.5, 0. ]])
     """
-    whole = checked(attention, cross)
-    queries = np.arange(whole.shape[0]) if queries is None else queries
-    keys = (np.arange(whole.shape[1]) if cross else queries) if keys is None else keys
+    weights = checked(attention, cross)
+    queries = np.arange(weights.shape[0]) if queries is None else queries
+    keys = (np.arange(weights.shape[1]) if cross else queries) if keys is None else keys
     if not cross and not np.array_equal(queries, keys):
         raise DataError("queries and keys of one text are the same points: keep the same ones of both")
     if not len(queries) or not len(keys):
         raise Empty("no token is left: all are special tokens. Keep them with special=True")
-    cut = whole[np.ix_(queries, keys)]
-    own = cut if cross else cut * (1 - np.eye(len(cut)))
+    cut = weights[np.ix_(queries, keys)]
+    between = cut if cross else cut * (1 - np.eye(len(cut)))
     size = sum(cut.shape) if cross else len(cut)
-    total, mass = float(own.sum()), float(own.sum() / max(whole[queries].sum(), 1e-300))
+    total, mass = float(between.sum()), float(between.sum() / max(weights[queries].sum(), 1e-300))
     if size == 1:
         return Affinity(np.zeros((1, 1)), 0.0, ("a single token: nothing to lay out",))
     if total < 1e-30:
         raise Empty("every token attends to itself only: there is nothing to lay out")
     p = np.zeros((size, size))
     if cross:
-        p[: cut.shape[0], cut.shape[0] :] = own
+        p[: cut.shape[0], cut.shape[0] :] = between
     else:
-        p[:] = own
+        p[:] = between
     p = p + p.T
     p /= p.sum()
     labels = names or [f"token {number}" for number in range(size)]
@@ -89,27 +89,29 @@ def affinity(
 
 def checked(attention: Map, cross: bool = False) -> NDArray[np.float64]:
     """A map in float64, or a clear error."""
-    whole = np.asarray(attention, np.float64)
-    if whole.ndim != 2 or 0 in whole.shape:
-        raise DataError(f"a map has queries and keys, and this has the shape {whole.shape}")
-    if not cross and whole.shape[0] != whole.shape[1]:
-        raise DataError(f"a map of {whole.shape[0]} queries and {whole.shape[1]} keys is not square: say cross=True")
-    bad = int((~np.isfinite(whole)).sum())
+    weights = np.asarray(attention, np.float64)
+    if weights.ndim != 2 or 0 in weights.shape:
+        raise DataError(f"a map has queries and keys, and this has the shape {weights.shape}")
+    if not cross and weights.shape[0] != weights.shape[1]:
+        raise DataError(
+            f"a map of {weights.shape[0]} queries and {weights.shape[1]} keys is not square: say cross=True"
+        )
+    bad = int((~np.isfinite(weights)).sum())
     if bad:
         raise DataError(
-            f"{bad:,} of {whole.size:,} weights are not numbers: the model overflowed on this text, or the map is "
+            f"{bad:,} of {weights.size:,} weights are not numbers: the model overflowed on this text, or the map is "
             "damaged. Load the model in float32, or compute the map again"
         )
-    if (whole < 0).any():
+    if (weights < 0).any():
         raise DataError("attention below 0: these are scores, not attention. Take the map after the softmax")
-    return whole
+    return weights
 
 
 @dataclass(frozen=True)
 class PointMaps:
     """Maps (…, query, key) whose rows and columns can be points, and which of them are.
 
-    `special` tells for each key that is a point whether it is a special token.
+    `special` says for each key that is a point whether it is a special token.
     """
 
     attention: Map
@@ -163,23 +165,23 @@ def to_words(
 
 
 def _groups(words: NDArray[np.int32]) -> Points:
-    """Where each word begins; a token without a word begins one of its own."""
+    """Where each word begins; a token without a word counts as a word."""
     before = np.concatenate([[-2], words[:-1]])
     return np.flatnonzero((words != before) | (words < 0))
 
 
 def _notes(p: NDArray[np.float64], mass: float, cut: Map, names: list[str]) -> list[str]:
     """What a reader of the layout should know."""
-    found = []
+    notes = []
     if mass < LITTLE:
-        found.append(
+        notes.append(
             f"P is nearly empty: {percent(mass)} of attention goes from one token to another, and the layout shows "
             "only that"
         )
     share = 2 * p.sum(1)  # of P on the pairs of each point
     hub = int(share.argmax())
     if len(p) > 3 and share[hub] > HUB:
-        found.append(
+        notes.append(
             f"{percent(min(float(share[hub]), 1.0))} of P lies on pairs with {names[hub].strip()!r}: the rest is "
             "placed by what little is left"
         )
@@ -187,19 +189,19 @@ def _notes(p: NDArray[np.float64], mass: float, cut: Map, names: list[str]) -> l
     if parts.max() > 0:
         sizes = np.sort(np.bincount(parts))[::-1]
         shown = ", ".join(map(str, sizes[:4])) + (" …" if len(sizes) > 4 else "")
-        found.append(f"P falls into {len(sizes)} parts ({shown} points): how they lie to one another means nothing")
+        notes.append(f"P falls into {len(sizes)} parts ({shown} points): their relative positions have no meaning")
     if len(cut) > 2:
-        alike = len(cut) - len(np.unique(cut.round(6), axis=0))
-        if alike:
-            found.append(f"{alike} of {len(cut)} queries attend exactly as another does")
-    return found
+        repeated = len(cut) - len(np.unique(cut.round(6), axis=0))
+        if repeated:
+            notes.append(f"{repeated} of {len(cut)} queries attend exactly as another does")
+    return notes
 
 
 def components(p: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Which part of P each point belongs to, where pairs below 1 % of even attention are no tie."""
+    """Connected component of each point in P; pairs below 1 % of even attention do not connect."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     even = 1 / max(len(p) * (len(p) - 1), 1)
-    found: NDArray[np.int32] = connected_components(csr_array(p > FAINT * even), directed=False)[1]
-    return found
+    labels: NDArray[np.int32] = connected_components(csr_array(p > FAINT * even), directed=False)[1]
+    return labels

@@ -34,15 +34,17 @@ def align(layouts: Mapping[Name, Layout]) -> dict[Name, Layout]:
     dict
         The rotated layouts by name.
     """
-    centered = {name: _centered(own) for name, own in layouts.items() if len(own) and np.isfinite(own).all()}
+    centered = {
+        name: _centered(layout) for name, layout in layouts.items() if len(layout) and np.isfinite(layout).all()
+    }
     if not centered:
         return dict(layouts)
-    unit = {name: own / max(float(np.linalg.norm(own)), 1e-12) for name, own in centered.items()}
+    unit = {name: layout / max(float(np.linalg.norm(layout)), 1e-12) for name, layout in centered.items()}
     mean = _upright(next(iter(unit.values())))
     for _ in range(ROUNDS):
-        mean = _upright(np.mean([own @ rotation(own, mean) for own in unit.values()], 0))
+        mean = _upright(np.mean([layout @ rotation(layout, mean) for layout in unit.values()], 0))
     rotated = {name: (centered[name] @ rotation(unit[name], mean)).astype(np.float32) for name in centered}
-    return {name: rotated.get(name, own) for name, own in layouts.items()}
+    return {name: rotated.get(name, layout) for name, layout in layouts.items()}
 
 
 def rotation(layout: NDArray[Any], reference: NDArray[Any]) -> NDArray[np.float64]:

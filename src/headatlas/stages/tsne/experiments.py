@@ -108,11 +108,11 @@ def robustness(
     >>> import headatlas as ha
     >>> atlas = ha.collect.maps("packaged", ["The cat sat on the mat, and slept."], "memory://robustness.atlas")
     >>> table = ha.tsne.robustness(atlas, repeats=2, heads="L0·H2")
-    >>> table.num_rows  # of the head and of its layer: 2 disturbed texts and the text as it is, 8 layouts each
+    >>> table.num_rows  # for the head and its layer: 2 disturbed texts and as many fits of the original, 8 layouts each
     64
 
-    For each disturbed text the model is run again, and both kinds of t-SNE are fitted from 8 random starts; beside them
-    are as many fits of the text as it is. The result is stored in the atlas. After a stop, the same call continues.
+    For each disturbed text the model is run again, and both kinds of t-SNE are fitted from 8 random starts. The
+    original text is fitted as often. The result is stored in the atlas. After a stop, the same call continues.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ def robustness(
     Returns
     -------
     pyarrow.Table
-        The table `layout_runs`. `disturbed` tells both kinds of text apart; `repeat` is the number of the disturbed
-        text, −1 for the text as it is.
+        The table `layout_runs`. `disturbed` distinguishes disturbed texts from the original; `repeat` is the number of
+        the disturbed text, −1 for the original.
     """
     atlas = _opened(atlas)
     check_options(perplexity, 1, "kernel")
@@ -160,7 +160,7 @@ def _opened(atlas: Atlas | str | Path) -> Atlas:
 
 
 def _numbers(atlas: Atlas, examples: Sequence[int] | None) -> list[int]:
-    """The examples that are asked for: all, or these, each once."""
+    """The requested examples: all, or these, each once."""
     if examples is None:
         return list(range(atlas.collection["counts"]["examples"]))
     numbers = [int(number) for number in examples]
@@ -181,10 +181,10 @@ def _options(
     layers = layers_of(atlas)
     if heads != "active":
         heads = spell(choose_heads(atlas.header["model"]["name"], layers, heads), layers)
-    every = numbers == list(range(atlas.collection["counts"]["examples"]))
+    all_examples = numbers == list(range(atlas.collection["counts"]["examples"]))
     return {
-        "kind": kind, "examples": "all" if every else numbers, "heads": heads, "perplexity": perplexity, "seed": seed,
-        "special": special, "kernel": kernel.RECIPE,
+        "kind": kind, "examples": "all" if all_examples else numbers, "heads": heads, "perplexity": perplexity,
+        "seed": seed, "special": special, "kernel": kernel.RECIPE,
     }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ class Layouts:
     """The layouts of one text by head: of all restarts the one with the least KL."""
 
     model: str
-    recipe: dict[str, Any]  # everything the layouts follow from
+    recipe: dict[str, Any]  # everything that determines the layouts
     points: dict[int, Points]  # by layer
     layouts: dict[Head, NDArray[np.float32]]  # (point, axis); NaN where there is nothing to lay out
     kl: dict[Head, NDArray[np.float64]]  # (restart,)
@@ -68,7 +68,7 @@ class How:
     iterations: int = kernel.ITERATIONS
 
     def check(self) -> None:
-        """Raise OptionError for values that make no sense."""
+        """Raise OptionError for invalid values."""
         if self.restarts < 1 or self.iterations < 4:
             raise OptionError(
                 f"restarts {self.restarts}, iterations {self.iterations}: "
@@ -78,7 +78,7 @@ class How:
             raise OptionError(f"unit {self.unit!r}: choose token or word")
 
     def recipe(self) -> dict[str, Any]:
-        """Everything that layouts follow from, besides the model and the text."""
+        """Everything that determines layouts, besides the model and the text."""
         return asdict(self) | {"kernel": kernel.RECIPE}
 
 
@@ -86,7 +86,7 @@ Run = Callable[[Callable[[Head], tuple[Head, Layout]], list[Head]], Iterable[tup
 
 
 def lay_out(reading: Reading, heads: list[Head], how: How, run: Run) -> Layouts:
-    """Lay out these heads of a text that was read; `run` does pieces of work, in any order."""
+    """Lay out these heads of a text that was read; `run` calls a function for each head, in any order."""
     assert reading.maps  # one forward pass, before threads share it
     layouts = dict(run(partial(lay_out_head, reading, how), heads))
     points = points_by_layer(reading, heads, how)
@@ -104,7 +104,7 @@ def lay_out_in_threads(reading: Reading, heads: list[Head], how: How) -> Layouts
 
 @single_thread()
 def prepare(reading: Reading) -> None:
-    """Compute all maps, on one core: bits must not depend on the number of cores."""
+    """Compute all maps, on one core: results must not depend on the number of cores."""
     assert reading.maps
 
 
@@ -124,14 +124,14 @@ def lay_out_head(reading: Reading, how: How, head: Head) -> tuple[Head, Layout]:
         p = head_affinity(reading, layer, head[1], how.special, how.unit)
     except Empty as reason:
         count = len(head_points(reading, layer, how.special, how.unit).text)
-        nowhere = np.full((count, 2), np.nan, np.float32)
-        return head, Layout(nowhere, np.full(how.restarts, np.nan), 0.0, (str(reason),))
+        no_positions = np.full((count, 2), np.nan, np.float32)
+        return head, Layout(no_positions, np.full(how.restarts, np.nan), 0.0, (str(reason),))
     positions, kl = kernel.layouts(p.p, restarts=how.restarts, seed=(how.seed, *head), iterations=how.iterations)
     return head, Layout(positions[int(kl.argmin())], kl, p.mass, p.notes)
 
 
 def align_heads(layouts: Mapping[Head, Layout], layers: tuple[Layer, ...]) -> dict[Head, Layout]:
-    """Layouts of the same points rotated alike, so that heads can be compared: those of layers of one kind."""
+    """Layouts rotated to a common orientation within each kind of layer, so that heads can be compared."""
     rotated: dict[Head, NDArray[np.float32]] = {}
     for kind in {layers[index].kind for index, _ in layouts}:
         rotated |= align({head: layout.positions for head, layout in layouts.items() if layers[head[0]].kind == kind})
@@ -145,7 +145,7 @@ def assemble_layouts(
     points: dict[int, Points],
     layouts: Mapping[Head, Layout],
 ) -> Layouts:
-    """Layouts that are computed, or were stored, as one object."""
+    """Computed or stored layouts as one object."""
     return Layouts(
         model, recipe, points,
         {head: layout.positions for head, layout in layouts.items()},
@@ -199,6 +199,6 @@ def _remarks(layers: list[Layer], points: dict[int, Points]) -> list[str]:
         remarks.append(
             "cross attention: queries and keys are both points, and only a query and a key attract one another"
         )
-    if any(len(own.text) < 4 for own in points.values()):
+    if any(len(layer_points.text) < 4 for layer_points in points.values()):
         remarks.append("fewer than 4 points: any layout of them looks much the same")
     return remarks

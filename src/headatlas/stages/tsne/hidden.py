@@ -1,4 +1,4 @@
-"""Standard t-SNE of the hidden states of each layer: the text as the model holds it, beside what a head sees."""
+"""Standard t-SNE of the hidden states of each layer, to compare with head t-SNE."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class States:
     """Layouts of vectors by layer; `points[layer]` names what is laid out."""
 
     model: str
-    recipe: dict[str, Any]  # everything the layouts follow from
+    recipe: dict[str, Any]  # everything that determines the layouts
     points: dict[int, list[str]]
     layouts: dict[int, NDArray[np.float32]]
     kl: dict[int, NDArray[np.float64]]  # (restart,)
@@ -51,18 +51,18 @@ class VectorOptions:
 def lay_out_vectors(
     model: str, recipe: dict[str, Any], vectors: Mapping[int, Vectors], points: Mapping[int, Points], how: VectorOptions
 ) -> States:
-    """t-SNE of the vectors of each layer, rotated alike, with a progress bar."""
+    """t-SNE of the vectors of each layer, rotated to a common orientation, with a progress bar."""
     layouts = {}
     with progress.bar("laying out", len(vectors), "layers") as advance:
-        for layer, own in vectors.items():
-            layouts[layer, STANDARD] = lay_out_layer(own, layer, how)
+        for layer, layer_vectors in vectors.items():
+            layouts[layer, STANDARD] = lay_out_layer(layer_vectors, layer, how)
             advance(1)
     return assemble_states(model, recipe | asdict(how), points, align_layers(layouts))
 
 
 @single_thread()
 def lay_out_layer(vectors: Vectors, layer: int, how: VectorOptions) -> Layout:
-    """t-SNE of the vectors of one layer, on one core: bits must not depend on the number of cores."""
+    """t-SNE of the vectors of one layer, on one core: results must not depend on the number of cores."""
     result = standard(
         vectors, perplexity=how.perplexity, restarts=how.restarts, seed=(how.seed, layer), optimizer=how.optimizer
     )
@@ -70,7 +70,7 @@ def lay_out_layer(vectors: Vectors, layer: int, how: VectorOptions) -> Layout:
 
 
 def align_layers(layouts: Mapping[Head, Layout]) -> dict[Head, Layout]:
-    """Layouts of equally many points rotated alike, so that layers can be compared."""
+    """Layouts of equally many points rotated to a common orientation, so that layers can be compared."""
     rotated: dict[Head, NDArray[np.float32]] = {}
     for size in {len(layout.positions) for layout in layouts.values()}:
         rotated |= align({head: layout.positions for head, layout in layouts.items() if len(layout.positions) == size})
@@ -80,7 +80,7 @@ def align_layers(layouts: Mapping[Head, Layout]) -> dict[Head, Layout]:
 def assemble_states(
     model: str, recipe: dict[str, Any], points: Mapping[int, Points], layouts: Mapping[Head, Layout]
 ) -> States:
-    """Layouts that are computed, or were stored, as one object."""
+    """Computed or stored layouts as one object."""
     layers = {layer: layout for (layer, _), layout in layouts.items()}
     return States(
         model, recipe, {layer: points[layer].text for layer in layers},

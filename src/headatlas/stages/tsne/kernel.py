@@ -1,8 +1,8 @@
 """Exact t-SNE of given neighbor probabilities, many restarts at once: each restart is one vector lane.
 
-Every pair of points is visited once an iteration and pushes both. Distances, weights, forces and the sum that
-normalizes Q are taken in that one visit; so the forces of an iteration are normalized by the sum of the one before,
-which is the same once points have settled. Steps are those of openTSNE: momentum, gains, exaggeration at first, steps
+Every pair of points is visited once per iteration and moves both points. Distances, weights, forces and the sum that
+normalizes Q are computed in that visit; so the forces of an iteration are normalized by the sum of the previous one,
+which is the same once points have converged. Steps are those of openTSNE: momentum, gains, early exaggeration, steps
 of at most 5.
 """
 
@@ -19,8 +19,8 @@ from headatlas.stages.tsne.lanes import WIDTH, load, spread, store
 
 F = np.float32
 ZERO, ONE, TWO, FOUR = F(0), F(1), F(2), F(4)
-# Libraries learn at a rate of n, which ends at a higher KL on attention maps. With less exaggeration at first, heads
-# that look one token back are tangled more often; with more, other heads end higher.
+# Libraries use a learning rate of n, which gives a higher KL on attention maps. With less early exaggeration, heads
+# that attend to the previous token are tangled more often; with more, other heads have a higher KL.
 ITERATIONS, EARLY, EXAGGERATION, MOMENTUM = 1000, 250, 8.0, 0.8
 RATE = 1 / 24  # of the number of points
 LONGEST_STEP, LEAST_GAIN = 5.0, 0.01
@@ -57,7 +57,7 @@ def _one_row(p: Any, x: Any, y: Any, gx: Any, gy: Any, i: int, first: int, last:
 
 @njit(**PART)
 def _two_rows(p: Any, x: Any, y: Any, gx: Any, gy: Any, i: int, share: Any, z: Any) -> Any:
-    """Points i and i + 1 against all before them: what is read of point j serves both."""
+    """Points i and i + 1 against all before them: point j is loaded once for both."""
     xa, ya, xb, yb = load(x, i), load(y, i), load(x, i + 1), load(y, i + 1)
     fxa, fya, fxb, fyb = load(gx, i), load(gy, i), load(gx, i + 1), load(gy, i + 1)
     for j in range(i):
@@ -92,14 +92,14 @@ def _forces(p: Any, x: Any, y: Any, gx: Any, gy: Any, share: Any, total: Any) ->
 
 @njit(fastmath={"contract"}, **PART)
 def _step(force: Any, move: Any, gain: Any, rate: Any, momentum: Any) -> Any:
-    """The next move of one coordinate, and its gain: it grows while the way goes on downhill, and shrinks at a turn."""
+    """The next move of one coordinate, and its gain: it grows while the direction stays, and shrinks when it turns."""
     gain = gain + F(0.2) if move * force <= ZERO else gain * F(0.8) + F(LEAST_GAIN)
     return momentum * move - rate * gain * force, gain
 
 
 @njit(fastmath={"contract"}, **PART)
 def _move(place: Any, force: Any, move: Any, gain: Any, rate: Any, momentum: Any) -> None:
-    """All points of all lanes one step on; arrays are (axis, point · lane)."""
+    """Move all points of all lanes by one step; arrays are (axis, point · lane)."""
     for o in range(place.shape[1]):
         mx, kx = _step(force[0, o], move[0, o], gain[0, o], rate, momentum)
         my, ky = _step(force[1, o], move[1, o], gain[1, o], rate, momentum)
@@ -159,7 +159,7 @@ def gradient(p: Any, place: Any, share: Any, force: Any, total: Any) -> None:
 def divergence(p: Any, places: Any) -> Any:
     """KL(P‖Q) of layouts (layout, point, axis) in float64, with 0 · ln 0 = 0."""
     n = p.shape[0]
-    found = np.zeros(places.shape[0])
+    kl = np.zeros(places.shape[0])
     for r in range(places.shape[0]):
         near, total, mass = 0.0, 0.0, 0.0
         for i in range(1, n):
@@ -171,8 +171,8 @@ def divergence(p: Any, places: Any) -> Any:
                 if p[i, j] > 0.0:
                     mass += 2.0 * p[i, j]
                     total += 2.0 * p[i, j] * math.log(p[i, j] * far)
-        found[r] = total + mass * math.log(near) if n > 1 else 0.0
-    return found
+        kl[r] = total + mass * math.log(near) if n > 1 else 0.0
+    return kl
 
 
 def layouts(
@@ -180,21 +180,21 @@ def layouts(
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Layouts (restart, point, axis) of probabilities (n, n), and the KL of each. One core, the same for the same seed.
 
-    Restart r begins at the same place however many there are. One point lies at 0; two lie a unit apart.
+    Restart r begins at the same positions whatever the number of restarts. One point lies at 0; two at distance 1.
     """
     n = len(p)
     if n < 3:
         pair = np.array([[-0.5, 0.0], [0.5, 0.0]] if n == 2 else [[0.0, 0.0]] * n, np.float32).reshape(n, 2)
         return np.repeat(pair[None], restarts, 0), np.zeros(restarts)
     groups = -(-restarts // WIDTH)
-    dice = np.random.default_rng(seed)
-    start = (START * dice.standard_normal((groups * WIDTH, n, 2), np.float32)).astype(np.float32)
+    rng = np.random.default_rng(seed)
+    start = (START * rng.standard_normal((groups * WIDTH, n, 2), np.float32)).astype(np.float32)
     single = np.ascontiguousarray(p, np.float32)
     early = min(EARLY, iterations // 4)
-    found = np.empty((groups * WIDTH, n, 2), np.float32)
+    positions = np.empty((groups * WIDTH, n, 2), np.float32)
     for first in range(0, groups * WIDTH, WIDTH):
         place = np.ascontiguousarray(start[first : first + WIDTH].transpose(2, 1, 0))
         descend(single, place, iterations, early, F(RATE * n))
-        found[first : first + WIDTH] = place.transpose(2, 1, 0)
-    found = found[:restarts]
-    return found, divergence(np.ascontiguousarray(p, np.float64), found)
+        positions[first : first + WIDTH] = place.transpose(2, 1, 0)
+    positions = positions[:restarts]
+    return positions, divergence(np.ascontiguousarray(p, np.float64), positions)

@@ -1,6 +1,6 @@
-"""A row of float32 numbers as one value of a numba function: arithmetic on it is done in vector lanes.
+"""A row of float32 numbers as one value in a numba function: arithmetic on it uses vector lanes.
 
-LLVM lowers such a value to whatever the machine has (AVX-512, AVX2, NEON, SSE); the loops that use it stay plain
+LLVM lowers such a value to whatever the machine supports (AVX-512, AVX2, NEON, SSE); the loops that use it stay plain
 arithmetic. `load(array, i)` reads row i of a C-contiguous (rows, WIDTH) float32 array, `store` writes it,
 `spread(x)` has x in every lane. Values of this type live inside compiled functions only.
 """
@@ -17,7 +17,7 @@ from numba.extending import intrinsic, models, overload, register_model
 from numba.np.arrayobj import make_array
 
 WIDTH = 8
-FLAGS = ("contract", "reassoc", "nsz", "arcp")  # products and sums may be fused; NaN and infinity stay what they are
+FLAGS = ("contract", "reassoc", "nsz", "arcp")  # products and sums may be fused; NaN and infinity are preserved
 _VECTOR = ir.VectorType(ir.FloatType(), WIDTH)
 _WORD = ir.IntType(32)
 
@@ -51,9 +51,9 @@ def load(context: Any, array: Any, index: Any) -> Any:
     """Row `index` of an array."""
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = builder.load(_row(target, builder, signature.args[0], arguments[0], arguments[1]))
-        found.align = 4  # arrays are aligned to their elements only
-        return found
+        row = builder.load(_row(target, builder, signature.args[0], arguments[0], arguments[1]))
+        row.align = 4  # arrays are aligned to their elements only
+        return row
 
     return LANES(array, types.int64), generate
 
@@ -83,7 +83,7 @@ def spread(context: Any, number: Any) -> Any:
 
 
 def _arithmetic(sign: Callable[[Any, Any], Any], name: str) -> None:
-    """Teach numba what `a sign b` is for two rows of lanes."""
+    """Define `a sign b` for two rows of lanes in numba."""
 
     @intrinsic
     def both(context: Any, a: Any, b: Any) -> Any:

@@ -176,7 +176,7 @@ def _read_text(model: Model, text: str | Path | Example, **limits: Any) -> Readi
 
 
 def with_tokens(reading: Reading, ids: NDArray[np.int32]) -> Reading:
-    """The same reading with other token ids in place of its own."""
+    """The same reading with other token ids."""
     if reading.encoded is None:
         raise OptionError("tokens of an image cannot be exchanged")
     source = replace(reading.encoded.source, ids=ids.astype(np.int32))

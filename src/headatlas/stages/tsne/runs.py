@@ -111,7 +111,7 @@ class CompareBlock:
 
 @dataclass(frozen=True)
 class RobustnessBlock:
-    """A block is a few disturbed copies of one example, and as many layouts of the example as it is."""
+    """A block is a few disturbed copies of one example, and as many layouts of the original."""
 
     place: Place
     fit: Fit
@@ -150,7 +150,7 @@ class RobustnessBlock:
 
 
 def disturbed(reading: Reading, share: float, seed: tuple[int, ...]) -> Reading:
-    """The text with a share of its tokens (at least one, no special ones) replaced by others drawn from itself."""
+    """The text with a share of its tokens (at least one, no special ones) replaced by tokens drawn from the text."""
     assert reading.encoded is not None  # an image is refused before
     rng = np.random.default_rng(seed)
     ids, plain = reading.encoded.source.ids.copy(), np.flatnonzero(~reading.encoded.source.special)
@@ -160,7 +160,7 @@ def disturbed(reading: Reading, share: float, seed: tuple[int, ...]) -> Reading:
 
 
 def active_heads(reading: Reading) -> list[Head]:
-    """The head of highest activity of each layer; of equals the first."""
+    """The head of highest activity of each layer; the first in case of ties."""
     heads = []
     for layer in reading.model.layers:
         special = reading.side(layer.kind, False).special

@@ -28,14 +28,14 @@ def heads(
     iterations: int = kernel.ITERATIONS,
     name: str | None = None,
 ) -> Layouts:
-    """Lay a text out as each head sees it.
+    """Lay out a text as each head sees it.
 
     >>> from headatlas import tsne
     >>> cat = tsne.heads("packaged", "The cat sat on the mat.", heads="L0·H2", restarts=4)
     >>> cat.layout(0, 2).shape, cat.kl[0, 2].shape
     ((9, 2), (4,))
 
-    Layouts of an example of an atlas are stored in it, and read from it when they are asked for again:
+    Layouts of an example of an atlas are stored in it, and read from it when they are requested again:
 
     >>> import headatlas as ha
     >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://heads.atlas")

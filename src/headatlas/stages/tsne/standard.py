@@ -14,7 +14,7 @@ from headatlas.numeric.pca import fit_pca
 from headatlas.stages.tsne import kernel
 
 PERPLEXITY = 20.0
-FEWEST = 5  # points below which perplexity means nothing
+FEWEST = 5  # points below which perplexity is meaningless
 TREE = 5000  # points up to which repulsion is summed in a tree rather than on a grid
 
 Optimizer = Literal["opentsne", "kernel"]
@@ -64,7 +64,7 @@ def standard(
 
 
 def check_options(perplexity: float, restarts: int, optimizer: str) -> None:
-    """Raise OptionError for values that make no sense."""
+    """Raise OptionError for invalid values."""
     if optimizer not in ("opentsne", "kernel"):
         raise OptionError(f"optimizer {optimizer!r}: choose opentsne or kernel")
     if perplexity < 1 or restarts < 1:

@@ -38,7 +38,7 @@ from headatlas.stages.tsne.reading import check_example, load_model, read_exampl
 
 @dataclass(frozen=True)
 class Task:
-    """Layouts that are to be stored: how each is computed, how all are aligned, and what is noted of them."""
+    """Layouts to be stored: how each is computed, how all are aligned, and the facts recorded with them."""
 
     heads: list[Head]
     points: dict[int, Points]
@@ -71,7 +71,7 @@ class LayOutBlock:
 def _stored(
     atlas: Atlas, name: str, options: dict[str, Any], prepare_task: Callable[[], Task]
 ) -> tuple[dict[str, Any], dict[int, Points], dict[Head, Layout]]:
-    """What was read, points and layouts of a result; computed first if it is not finished."""
+    """Recipe, points and layouts of a result; computed first if it is not finished."""
     with engine.result(atlas, "tsne", name, options) as result:
         if not result.finished:
             task = prepare_task()

@@ -1,4 +1,4 @@
-"""What the experiments show, as tables of a few rows."""
+"""Short summary tables of the experiments."""
 
 from __future__ import annotations
 

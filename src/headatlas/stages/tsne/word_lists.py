@@ -1,4 +1,4 @@
-"""Standard t-SNE of a list of words or short texts, layer by layer: how a model orders professions, say."""
+"""Standard t-SNE of a list of words or short texts, layer by layer: for example, how a model orders professions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def words(
     model = source if isinstance(source, Model) else load_model(source)
     vectors = _vectors(model, listed, pool)
     check_layers(layers, list(vectors))
-    chosen = {layer: own for layer, own in vectors.items() if layers is None or layer in layers}
+    chosen = {layer: layer_vectors for layer, layer_vectors in vectors.items() if layers is None or layer in layers}
     points = Points(listed, np.arange(len(listed)), np.ones(len(listed), bool))
     digest = hashlib.sha256("\n".join(listed).encode()).hexdigest()[:16]
     recipe = {"version": __version__, "model": model.hash, "input": digest, "pool": pool}

@@ -84,7 +84,7 @@ def lay_out_text(reading: Reading, example: int, how: How, job: Job) -> TsneResu
         remarks=list(layouts.remarks),
     )  # fmt: skip
     positions = {"heads": _encoded([layouts.layouts[head] for head in heads]), "states": _encoded(rotated)}
-    return TsneResult(payload, positions, {layer: maximum(own.maps) for layer, own in points.items()})
+    return TsneResult(payload, positions, {layer: maximum(layer_points.maps) for layer, layer_points in points.items()})
 
 
 def in_threads(make: Callable[[Task], Result], tasks: Sequence[Task], job: Job) -> list[Result]:
@@ -140,7 +140,11 @@ def _states(vectors: NDArray[np.float32], layer: Layer, how: How) -> Standard:
 
 def _rotated(layout: Positions, layer: Layer, layouts: Layouts) -> Positions:
     """The layout of hidden states, rotated towards the mean shape of the layer's heads."""
-    heads = [one for (index, _), one in layouts.layouts.items() if index == layer.index and np.isfinite(one).all()]
+    heads = [
+        head_layout
+        for (index, _), head_layout in layouts.layouts.items()
+        if index == layer.index and np.isfinite(head_layout).all()
+    ]
     centered: Positions = layout - layout.mean(0)
     if not heads or len(heads[0]) != len(layout):
         return centered

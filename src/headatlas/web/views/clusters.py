@@ -1,4 +1,4 @@
-"""Clusterings: what each cluster is, the evidence for it, and how heads share in the clusters."""
+"""Clusterings: what each cluster is, the evidence for it, and the clusters of each head."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def clusters(snapshot: Snapshot, clustering: str) -> Clusters:
     """All clusters of a clustering."""
     snapshot.result("cluster", clustering, "clustering")
     correlated = clustering in snapshot.atlas.results("correlate")
-    found, shown = ranked(snapshot, clustering), exemplars(snapshot, clustering)
-    by_name = {one["cluster"]: one for one in _rows(snapshot, "clusters", clustering)}
+    ordered, shown = ranked(snapshot, clustering), exemplars(snapshot, clustering)
+    by_number = {row["cluster"]: row for row in _rows(snapshot, "clusters", clustering)}
     return Clusters(
         clustering=clustering,
         labels=columns.labels_column(clustering),
         distance=columns.distance_column(clustering),
-        sentence=f"{summaries.sentence(snapshot.atlas, clustering, found)}.",
+        sentence=f"{summaries.sentence(snapshot.atlas, clustering, ordered)}.",
         thresholds=_thresholds(snapshot, clustering),
         jobs=_jobs(snapshot, clustering) if correlated else None,
-        clusters=[_cluster(one, by_name.get(one.number, {}), shown) for one in found],
+        clusters=[_cluster(cluster, by_number.get(cluster.number, {}), shown) for cluster in ordered],
         exemplars=[
             Place(example=row["example"], layer=row["layer"], head=row["head"], distance=known(row["distance"]))
             for row in shown
@@ -103,22 +103,22 @@ def _maps(snapshot: Snapshot) -> int:
     return snapshot.shape[0] * sum(int(layer["heads"]) for layer in snapshot.atlas.header["model"]["layers"])
 
 
-def _cluster(one: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterRow:
+def _cluster(cluster: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterRow:
     def places(kind: str) -> list[int]:
-        own = (one.number, kind)
-        return [place for place, row in enumerate(exemplars) if (row["cluster"], row["kind"]) == own]
+        wanted = (cluster.number, kind)
+        return [place for place, row in enumerate(exemplars) if (row["cluster"], row["kind"]) == wanted]
 
     association = row.get("association")
     return ClusterRow(
-        cluster=one.number,
-        name=one.name,
+        cluster=cluster.number,
+        name=cluster.name,
         phrases=row.get("phrases"),
         ordinal=row.get("ordinal", 1),
-        maps=one.maps,
-        share=one.share,
-        stability=known(one.stability),
-        layers=one.layers,
-        heads=[HeadShare(**head) for head in one.heads],
+        maps=cluster.maps,
+        share=cluster.share,
+        stability=known(cluster.stability),
+        layers=cluster.layers,
+        heads=[HeadShare(**head) for head in cluster.heads],
         mostly=row.get("mostly"),
         head_entropy=known(row.get("head_entropy")),
         examples=row.get("examples"),
@@ -135,25 +135,25 @@ def _rows(snapshot: Snapshot, table: str, clustering: str) -> list[Row]:
     """A table of a clustering; none if it is not there yet."""
     if not snapshot.atlas.has_table(table, clustering):
         return []
-    found: list[Row] = snapshot.atlas.table(table, clustering).to_pylist()
-    return found
+    rows: list[Row] = snapshot.atlas.table(table, clustering).to_pylist()
+    return rows
 
 
 def _known(row: Row, shape: Any) -> Row:
     """The fields of a payload, NaN as null."""
-    kept = {field: row.get(field) for field in shape.model_fields}
-    return {field: known(value) if isinstance(value, float) else value for field, value in kept.items()}
+    values = {field: row.get(field) for field in shape.model_fields}
+    return {field: known(value) if isinstance(value, float) else value for field, value in values.items()}
 
 
 def exemplars(snapshot: Snapshot, clustering: str) -> list[Row]:
-    """The maps that show the clusters; none of a clustering that is not correlated."""
+    """The maps that show the clusters; none if the clustering is not correlated."""
     return _rows(snapshot, "exemplars", clustering) if clustering in snapshot.atlas.results("correlate") else []
 
 
 def means(snapshot: Snapshot, clustering: str) -> bytes:
     """The mean map of each cluster, in the order of `clusters`."""
     snapshot.result("cluster", clustering, "clustering")
-    numbers = [one.number for one in ranked(snapshot, clustering)]
+    numbers = [cluster.number for cluster in ranked(snapshot, clustering)]
     return arrays.attention(summaries.cluster_maps(snapshot.atlas, clustering, numbers)).tobytes()
 
 
@@ -178,17 +178,17 @@ def _needed(snapshot: Snapshot, clustering: str) -> None:
 
 
 def cluster(snapshot: Snapshot, clustering: str, cluster: int) -> Cluster:
-    """Where a cluster occurs, and what tells it from the others."""
+    """Where a cluster occurs, and what distinguishes it from the others."""
     _needed(snapshot, clustering)
-    if cluster not in {one.number for one in ranked(snapshot, clustering)}:
+    if cluster not in {ranked_cluster.number for ranked_cluster in ranked(snapshot, clustering)}:
         raise RequestError(404, f"{clustering} has no cluster {str(cluster)[:20]}.")
-    own = [("cluster", "==", cluster)]
-    cells = snapshot.atlas.table("cells", clustering, filters=own).to_pylist()
+    filters = [("cluster", "==", cluster)]
+    cells = snapshot.atlas.table("cells", clustering, filters=filters).to_pylist()
     factors = {row["factor"]: [] for row in cells}  # type: dict[str, list[Cell]]
     for row in cells:
         named = row | {"share": row["share_of_value"], "significant": bool(row["significant"])}
         factors[row["factor"]].append(Cell(**_known(named, Cell)))
-    evidence = snapshot.atlas.table("evidence", clustering, filters=own).to_pylist()
+    evidence = snapshot.atlas.table("evidence", clustering, filters=filters).to_pylist()
     return Cluster(
         cluster=cluster,
         factors=[Factor(factor=factor, cells=cells) for factor, cells in factors.items()],
@@ -197,12 +197,12 @@ def cluster(snapshot: Snapshot, clustering: str, cluster: int) -> Cluster:
 
 
 def _evidence(rows: Iterable[Row]) -> list[Evidence]:
-    found = []
+    evidence = []
     for row in rows:
         name = row["statistic"]
-        said = {"plain": statistic(name).label, "unit": statistic(name).unit_text}
-        found.append(Evidence(**_known(row | said, Evidence)))
-    return sorted(found, key=lambda one: -abs(one.delta or 0))
+        words = {"plain": statistic(name).label, "unit": statistic(name).unit_text}
+        evidence.append(Evidence(**_known(row | words, Evidence)))
+    return sorted(evidence, key=lambda item: -abs(item.delta or 0))
 
 
 def profiles(snapshot: Snapshot, clustering: str) -> Profiles:

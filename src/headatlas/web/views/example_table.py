@@ -114,8 +114,10 @@ def columns(
 ) -> list[tuple[ColumnCard, Values]]:  # fmt: skip
     """Columns whose values differ between examples: numbers, and categories unless there are too many."""
     names = [name for name in table(snapshot).column_names if name not in schema.BOOKKEEPING]
-    found = ((name, slug, _coloring(table(snapshot)[name])) for name, slug in slugs(names).items())
-    return [(_card(name, slug, coloring), _values(coloring)) for name, slug, coloring in found if coloring is not None]
+    candidates = ((name, slug, _coloring(table(snapshot)[name])) for name, slug in slugs(names).items())
+    return [
+        (_card(name, slug, coloring), _values(coloring)) for name, slug, coloring in candidates if coloring is not None
+    ]
 
 
 def _values(coloring: Coloring) -> Values:

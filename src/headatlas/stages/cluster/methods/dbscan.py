@@ -1,4 +1,4 @@
-"""DBSCAN: clusters where maps lie dense, and noise between them."""
+"""DBSCAN: clusters where maps are dense, and noise between them."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def _sklearn(x: Floats, eps: float, min_samples: int, cores: NDArray[np.bool_]) 
         edge, unreached = unreached[:1], unreached[1:]
         while len(edge) and len(unreached):
             part, edge = edge[:rows], edge[rows:]
-            apart = lengths[part, None] + lengths[unreached] - 2 * (points[part] @ points[unreached].T)
-            near = (apart <= eps**2 * (1 + 1e-12)).any(0)
+            distances = lengths[part, None] + lengths[unreached] - 2 * (points[part] @ points[unreached].T)
+            near = (distances <= eps**2 * (1 + 1e-12)).any(0)
             components[unreached[near]] = cluster
             edge, unreached = np.concatenate([edge, unreached[near]]), unreached[~near]
     labels = np.full(len(cores), NOISE, np.int32)
@@ -83,17 +83,17 @@ class DBSCAN(Method):
         self, x: Floats, small: Floats, seed: int, bar: bool = True
     ) -> tuple[Self, Stability, list[tuple[float, float]]]:
         """The knee of the sorted distances to the `min_samples`-th neighbor."""
-        apart = core_distances(x, self.min_samples)
-        eps = auto.knee(apart) if self.eps == "auto" else float(self.eps)
+        distances = core_distances(x, self.min_samples)
+        eps = auto.knee(distances) if self.eps == "auto" else float(self.eps)
         if not eps:
             raise DataError("eps auto: most maps have exact copies, so no distance stands out. Give eps")
-        if eps < apart.min():
-            half, most = np.quantile(apart, [0.5, 0.9])
+        if eps < distances.min():
+            half, most = np.quantile(distances, [0.5, 0.9])
             raise DataError(
                 f"eps {eps:g}: all maps are noise, none has {self.min_samples} within it. "
                 f"Half of them would be core points with eps {half:.3g}, nine in ten with {most:.3g}"
             )
-        settled = replace(self, eps=eps, share=float((apart <= eps).mean()))
+        settled = replace(self, eps=eps, share=float((distances <= eps).mean()))
         (stable,) = auto.stability([settled.regroup], small, seed=seed, bar=bar)
         return settled, stable, [(eps, stable.mean)]
 
@@ -101,8 +101,8 @@ class DBSCAN(Method):
         """Connected core points, and every other map within eps of one."""
         return self._fit(x, float(self.eps), core_distances(x, self.min_samples))
 
-    def _fit(self, x: Floats, eps: float, apart: NDArray[np.float64]) -> tuple[NearestFit, Labels]:
-        cores = apart <= eps
+    def _fit(self, x: Floats, eps: float, distances: NDArray[np.float64]) -> tuple[NearestFit, Labels]:
+        cores = distances <= eps
         labels = by_size(self.backends[self.backend](x, eps, self.min_samples, cores), x)
         centers = means(x, labels)
         fit = NearestFit(centers.astype(np.float32), x[cores], labels[cores], np.full(len(centers), eps))
@@ -110,9 +110,9 @@ class DBSCAN(Method):
 
     def regroup(self, x: Floats, weights: NDArray[np.int64], seed: int) -> Labels:
         """Different maps of a bootstrap sample, with eps such that the same share of them are core points."""
-        apart = core_distances(x, self.min_samples)
-        eps = float(np.quantile(apart, self.share, method="higher"))
-        return self._fit(x, max(eps, 1e-12), apart)[1]
+        distances = core_distances(x, self.min_samples)
+        eps = float(np.quantile(distances, self.share, method="higher"))
+        return self._fit(x, max(eps, 1e-12), distances)[1]
 
     @classmethod
     def sweep_grid(cls, x: Floats, ks: Sequence[int]) -> list[Self]:

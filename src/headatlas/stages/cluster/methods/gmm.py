@@ -18,8 +18,8 @@ from headatlas.stages.cluster.vectors import Floats
 
 Covariance = Literal["diag", "full", "tied", "spherical"]
 
-RESTARTS = 3  # each from a KMeans of its own
-REGULAR = 1e-6  # of the mean variance, added to every variance so that exact copies do no harm
+RESTARTS = 3  # each initialized by a separate KMeans
+REGULAR = 1e-6  # of the mean variance, added to every variance so that exact copies cause no singular covariance
 
 
 def _sklearn(x: NDArray[Any], k: int, covariance: str, seed: int, restarts: int) -> Any:
@@ -92,7 +92,7 @@ class GMM(PartitionMethod):
         return fit, labels
 
     def regroup(self, x: Floats, weights: NDArray[np.int64], seed: int) -> Labels:
-        """A mixture of a bootstrap sample, in which a map drawn twice stands twice."""
+        """A mixture of a bootstrap sample, in which a map drawn twice occurs twice."""
         k = min(int(self.k), len(x))
         model = self.backends[self.backend](x.repeat(weights, 0), k, self.covariance, seed, RESTARTS)
         labels: Labels = model.predict(x.astype(np.float64)).astype(np.int32)

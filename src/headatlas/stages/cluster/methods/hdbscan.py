@@ -114,7 +114,7 @@ class HDBSCAN(Method):
 
 
 def loosest(x: Floats, labels: Labels, core: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each cluster the largest mutual reachability distance of a member to its nearest fellow.
+    """For each cluster the largest mutual reachability distance of a member to its nearest other member.
 
     Mutual reachability of two points is the largest of their distance and the core distance of either.
     """
@@ -126,10 +126,10 @@ def loosest(x: Floats, labels: Labels, core: NDArray[np.float64]) -> NDArray[np.
         rows = max(1, ROOM // 2 // len(members))
         for start in range(0, len(members), rows):
             part = slice(start, start + rows)
-            apart = lengths[part, None] + lengths - 2 * (points[part] @ points.T)
-            apart = np.maximum(np.sqrt(apart.clip(0)), cores)
-            apart[np.arange(len(apart)), np.arange(start, start + len(apart))] = np.inf
-            worst = max(worst, float(np.maximum(apart.min(1), cores[part]).max()))
+            distances = lengths[part, None] + lengths - 2 * (points[part] @ points.T)
+            distances = np.maximum(np.sqrt(distances.clip(0)), cores)
+            distances[np.arange(len(distances)), np.arange(start, start + len(distances))] = np.inf
+            worst = max(worst, float(np.maximum(distances.min(1), cores[part]).max()))
         reach.append(worst)
     return np.array(reach)
 

@@ -17,7 +17,7 @@ from headatlas.stages.cluster.method import LABELS, Backends, PartitionMethod, R
 from headatlas.stages.cluster.vectors import Floats
 
 RESTARTS = 10
-TRIAL_RESTARTS = 3  # one start alone would show the luck of the start, not the data
+TRIAL_RESTARTS = 3  # with one start, stability would depend on the start rather than the data
 
 
 def _sklearn(x: Floats, k: int, seed: int, restarts: int, weights: NDArray[Any] | None) -> NDArray[Any]:
@@ -54,7 +54,7 @@ class KMeans(PartitionMethod):
         return of_centers(fit.centers[order]), labels
 
     def regroup(self, x: Floats, weights: NDArray[np.int64], seed: int) -> Labels:
-        """The best of a few starts on a bootstrap sample; a map drawn twice weighs twice."""
+        """The best of a few starts on a bootstrap sample; a map drawn twice has weight 2."""
         k = min(int(self.k), len(x))
         centers = self.backends[self.backend](x, k, seed, TRIAL_RESTARTS, weights.astype(x.dtype))
         return of_centers(centers).assign(x)

@@ -13,6 +13,6 @@ from headatlas.stages.project.method import Method, Positions
 
 DEFAULT = "pca"
 
-_found = registry.methods(__name__, Method, first=DEFAULT)
-CLASSES: dict[str, type[Method]] = {name: method for name, (method, _) in _found.items()}
-METHODS: dict[str, Callable[..., Positions]] = {name: function for name, (_, function) in _found.items()}
+_methods = registry.methods(__name__, Method, first=DEFAULT)
+CLASSES: dict[str, type[Method]] = {name: method for name, (method, _) in _methods.items()}
+METHODS: dict[str, Callable[..., Positions]] = {name: function for name, (_, function) in _methods.items()}

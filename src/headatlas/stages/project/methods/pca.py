@@ -18,7 +18,7 @@ class Pca(Method):
     """The first two components."""
 
     name: ClassVar[str] = "pca"
-    help: ClassVar[str] = "the first two principal components: quick, and distances mean something everywhere"
+    help: ClassVar[str] = "the first two principal components: fast, and distances are meaningful throughout"
     sample: ClassVar[int] = 20_000
     at_once: ClassVar[bool] = True
     linear: ClassVar[bool] = True

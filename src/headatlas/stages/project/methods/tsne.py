@@ -1,4 +1,4 @@
-"""t-SNE: neighbors stay neighbors, and groups come apart."""
+"""t-SNE: neighbors stay neighbors, and groups are separated."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from headatlas.options import option, public
 from headatlas.stages.project.method import POSITIONS, Method, Positions, Request, Shared
 from headatlas.stages.project.reduction import Vectors
 
-TREE = 10_000  # below so many points t-SNE fits faster with a tree than with a grid
+TREE = 10_000  # with fewer points t-SNE fits faster with a tree than with a grid
 
 
 @dataclass
 class Tsne(Method):
-    """t-SNE of openTSNE, begun at the first two components."""
+    """t-SNE of openTSNE, initialized with the first two components."""
 
     name: ClassVar[str] = "tsne"
-    help: ClassVar[str] = "t-SNE of openTSNE: who is near whom, with groups apart"
+    help: ClassVar[str] = "t-SNE of openTSNE: preserves neighbors and separates groups"
     sample: ClassVar[int] = 5_000
 
     perplexity: float = option(30, least=1, help="About how many neighbors of a point count.")
@@ -46,11 +46,11 @@ class Tsne(Method):
             model = TSNE(perplexity=self.perplexity, random_state=self.seed, n_jobs=1, **options)
             self.fitted = model.fit(vectors)
         self.fitted.gradient_descent_params["negative_gradient_method"] = "fft"  # quicker for placing at any size
-        self.fitted.prepare_interpolation_grid()  # moves the points to its middle: later it would leave ours behind
+        self.fitted.prepare_interpolation_grid()  # shifts the points to the middle of its grid, so it comes first
         return np.asarray(self.fitted, np.float32)
 
     def place(self, vectors: Vectors) -> Vectors:
-        """Positions of further vectors, by openTSNE's own transform; they do not push one another."""
+        """Positions of further vectors, by openTSNE's own transform; they do not repel one another."""
         return np.asarray(self.fitted.transform(vectors), np.float32)
 
 

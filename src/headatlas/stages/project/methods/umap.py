@@ -17,10 +17,10 @@ from headatlas.stages.project.reduction import Vectors
 
 @dataclass
 class Umap(Method):
-    """UMAP of umap-learn, begun at the first two components."""
+    """UMAP of umap-learn, initialized with the first two components."""
 
     name: ClassVar[str] = "umap"
-    help: ClassVar[str] = "UMAP of umap-learn: who is near whom"
+    help: ClassVar[str] = "UMAP of umap-learn: preserves neighbors"
     sample: ClassVar[int] = 5_000
 
     neighbors: int = option(15, least=2, help="Neighbors of a point that count.")
@@ -34,7 +34,7 @@ class Umap(Method):
                 f"neighbors {self.neighbors}: choose at least 2, and fewer than the {len(vectors):,} maps fitted"
             )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of libraries under it, about their own future
+            warnings.simplefilter("ignore")  # deprecation warnings of its dependencies
             from umap import UMAP
 
             start = "pca" if vectors.shape[1] >= 2 else "random"
