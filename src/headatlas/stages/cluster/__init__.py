@@ -8,11 +8,12 @@ from headatlas.stages.cluster.methods import METHODS
 
 if TYPE_CHECKING:
     from headatlas.stages.cluster.methods.dbscan import dbscan
+    from headatlas.stages.cluster.methods.gmm import gmm
     from headatlas.stages.cluster.methods.hdbscan import hdbscan
     from headatlas.stages.cluster.methods.kmeans import kmeans
     from headatlas.stages.cluster.sweeping import sweep
 
-__all__ = ["METHODS", "dbscan", "hdbscan", "kmeans", "sweep"]
+__all__ = ["METHODS", "dbscan", "gmm", "hdbscan", "kmeans", "sweep"]
 
 
 def __getattr__(name: str) -> Any:
