@@ -1,18 +1,21 @@
-"""How well encoders identify a head on unseen text, whether they separate known patterns, and how fast they are.
+"""What encoders see: kinds of input, patterns, statistics, what heads of different models have in common; and speed.
 
-    python examples/collect_for_encoder.py MODELS wiki.valid.raw TEST --test
-    python benchmarks/encoders.py --test TEST [--without FILE] [--vit NAME] [--encoders …] [--json]
+    python benchmarks/encoders.py --models MODELS --folder FOLDER [--encoders …] [--seed 7] [--json]
 
-1. Head retrieval: the share of maps whose nearest neighbor (cosine, centered vectors) among maps of other
-   examples is of the same layer and head, with a 95 % interval by bootstrap over examples. Vision models take too long
-   for all maps: every encoder is scored once more on the same few examples.
-2. Adjusted Rand index of KMeans (k = number of generators, principal components for 95 % of variance, at most 64) on
-   generated patterns; for all encoders once more on the first few. `stats` are those that need no text (offsets, first
-   token, entropy, largest weight, distances), counted on the generated map as if each bin were a token.
-3. Maps per second of CPU time on one thread, encoders in turn, median over the rounds.
+MODELS is a folder with the model smollm2; the packaged MiniLM needs none. Texts of planted kinds are collected into
+FOLDER first, unless they are there. Scores, with 95 % intervals:
 
-FILE was trained without SmolLM2. Without --vit the vision model is a ViT-tiny (192 wide, 12 layers, 3 heads, patches of
-16 at 224) with random weights: it says what a network of that size costs, and what an untrained one sees.
+1. Input sensitivity. Texts of seven kinds (plain, repeated, shuffled, lists, code, questions, one word). Within each
+   head: share of maps whose nearest map is of the same kind, and adjusted mutual information (AMI) of cluster and kind
+   with 10 and 30 clusters. Beside it the same for control heads, which do the same on every text: what they show comes
+   from the text and not from a head. The margin, real less control, is what counts.
+2. Patterns. Adjusted Rand index of KMeans on generated patterns that no encoder was trained on.
+3. Readability. R² of ridge regression from vectors to each statistic, by group.
+4. Function across models. Mean average precision of finding heads of the other model that do the same.
+5. Head retrieval (whether the nearest map of another text is of the same head) and maps per second, for the record.
+
+`pooled` and `stats` are fitted to each atlas, as in the product; for 4 on equally many maps of both models and on the
+statistics that both have.
 """
 
 from __future__ import annotations
@@ -20,189 +23,183 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import tempfile
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.cluster import KMeans
-from sklearn.decomposition import PCA
-from sklearn.metrics import adjusted_rand_score
+from control_heads import collected
+from encoder_scores import across_models, mean_score, nearest, rand_index, readability, roles, sensitivity
+from planted_texts import planted
+from unseen_patterns import unseen
 
 import headatlas as ha
+from headatlas.data import Example
 from headatlas.numeric.metrics import head_retrieval
-from headatlas.stages.features import vision
 from headatlas.stages.features.baselines import PooledEncoder, StatsEncoder
-from headatlas.stages.features.network import PACKAGED
-from headatlas.stages.features.patterns import patterns
-from headatlas.stages.features.trained import TrainedEncoder
+from headatlas.stages.features.encoders import NAMES, choose
+from headatlas.statistics import statistic
 
-ENCODERS = ("attention-ssl", "without", "pooled", "stats", "vit", "vit-capstone")
-SEED = 11  # of the patterns; training uses another seed
+TEXTS = 16  # of each kind
 ROUNDS = 5
+KS = (10, 30)
 
 
-def random_vit(folder: str) -> str:
-    from transformers import ViTConfig, ViTModel
+@dataclass
+class Maps:
+    """Maps of one model on the planted texts: of its heads, and of control heads."""
 
-    torch.manual_seed(0)
-    config = ViTConfig(hidden_size=192, num_hidden_layers=12, num_attention_heads=3, intermediate_size=768)
-    ViTModel(config, add_pooling_layer=False).save_pretrained(folder)
-    return folder
-
-
-def encoders(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
-    """The requested encoders by name; pooled and stats are fitted to each atlas, so they are None here."""
-    chosen: dict[str, Any] = dict.fromkeys(arguments.encoders)
-    if "attention-ssl" in chosen:
-        chosen["attention-ssl"] = TrainedEncoder.open(str(arguments.weights), "attention-ssl")
-    if "without" in chosen and arguments.without:
-        chosen["without"] = TrainedEncoder.open(str(arguments.without), "without")
-    elif "without" in chosen:
-        del chosen["without"]
-    name = arguments.vit or (random_vit(folder) if {"vit", "vit-capstone"} & set(chosen) else "")
-    for key, preprocess in (("vit", "default"), ("vit-capstone", "capstone")):
-        if key in chosen:
-            chosen[key] = vision.load(name, preprocess)
-    return chosen
+    pooled: np.ndarray  # (text, head, query, key)
+    stats: np.ndarray
+    control: tuple[np.ndarray, np.ndarray]
+    names: list[str]
+    kinds: np.ndarray
 
 
-def vectors(name: str, encoder: Any, maps: np.ndarray, stats: np.ndarray) -> np.ndarray:
-    """Vectors (map, feature) minus their mean."""
+def load(name: str, model: str, folder: Path, seed: int) -> Maps:
+    """Collect the planted texts with a model, or read what was collected."""
+    texts, kinds = planted(TEXTS, seed)
+    examples = [Example(str(n), text=text, columns={"kind": kinds[n]}) for n, text in enumerate(texts)]
+    atlas = ha.collect.maps(model, examples, folder / f"{name}-{seed}.atlas", qk_tokens=0, max_tokens=192)
+    pooled, stats = atlas.read("pooled"), atlas.read("stats")
+    count, heads = len(texts), pooled.shape[1] * pooled.shape[2]
+    return Maps(
+        pooled.reshape(count, heads, *pooled.shape[3:]),
+        stats.reshape(count, heads, -1),
+        collected(atlas, ha.models.load(model)),
+        list(atlas.array("stats").attrs["stats"]),
+        np.array(kinds),
+    )
+
+
+def encoder_of(name: str, pooled: np.ndarray, stats: np.ndarray) -> Any:
+    """An encoder by name, fitted to these maps (map, …) if it needs to be."""
+    if name == "pooled":
+        return PooledEncoder.fit(pooled[:: max(1, len(pooled) // 20_000)], {})
     if name == "stats":
-        results = StatsEncoder.fit(stats, {}).encode(None, stats)
-    else:
-        encoder = PooledEncoder.fit(maps, {}) if name == "pooled" else encoder
-        results = np.concatenate([encoder.encode(maps[n : n + 512], None) for n in range(0, len(maps), 512)])
-    return results - results.mean(0)
+        return StatsEncoder.fit(stats, {})
+    return choose(name, "default", 1, 0).make(lambda array: {"pooled": pooled, "stats": stats}[array])
 
 
-def retrieval(encoders: dict[str, Any], path: Path, few: int) -> dict[str, Any]:
-    atlas = ha.open(path)
-    maps, stats = atlas.read("pooled"), atlas.read("stats")
-    examples, heads = maps.shape[0], maps.shape[1] * maps.shape[2]
-    maps, stats = maps.reshape(examples * heads, *maps.shape[3:]), stats.reshape(examples * heads, -1)
-    part = min(examples, max(4, few // heads))
-    results: dict[str, Any] = {"examples": examples, "heads": heads, "few": part, "all": {}, "subset": {}}
-    for name, encoder in encoders.items():
-        all_maps = not name.startswith("vit")
-        count = (examples if all_maps else part) * heads
-        encoded = vectors(name, encoder, maps[:count], stats[:count])
-        encoded = encoded.reshape(-1, heads, encoded.shape[-1])
-        if all_maps:
-            results["all"][name] = head_retrieval(encoded)
-        # encoders fitted to an atlas stay fitted to all of it, which favors them over the vision models
-        results["subset"][name] = head_retrieval(encoded[:part])
-    return results
+def encoded(encoder: Any, pooled: np.ndarray, stats: np.ndarray) -> np.ndarray:
+    """Vectors (text, head, feature)."""
+    flat, numbers = pooled.reshape(-1, *pooled.shape[2:]), stats.reshape(-1, stats.shape[-1])
+    parts = [encoder.encode(flat[n : n + 1024], numbers[n : n + 1024]) for n in range(0, len(flat), 1024)]
+    return np.concatenate(parts).reshape(*pooled.shape[:2], -1)
 
 
-def rand_index(vectors: np.ndarray, labels: np.ndarray) -> float:
-    parts = PCA(random_state=0).fit(vectors)
-    count = min(64, int(np.searchsorted(np.cumsum(parts.explained_variance_ratio_), 0.95)) + 1)
-    reduced = parts.transform(vectors)[:, :count]
-    clusters = KMeans(len(np.unique(labels)), n_init=10, random_state=0).fit_predict(reduced)
-    return float(adjusted_rand_score(labels, clusters))
+def of_model(name: str, maps: Maps) -> dict[str, Any]:
+    """Scores on the maps of one model."""
+    encoder = encoder_of(name, maps.pooled.reshape(-1, *maps.pooled.shape[2:]), _flat(maps.stats))
+    vectors, control = encoded(encoder, maps.pooled, maps.stats), encoded(encoder, *maps.control)
+    read: dict[str, list[float]] = {}
+    for name_of, score in readability(vectors, maps.stats, maps.names).items():
+        read.setdefault(statistic(name_of).about, []).append(score)
+    value, low, high = head_retrieval(vectors - vectors.mean((0, 1)))
+    return {
+        "nearest": asdict(nearest(vectors, maps.kinds)),
+        "nearest, control": asdict(nearest(control, maps.kinds)),
+        "clusters": {k: asdict(sensitivity(vectors, control, maps.kinds, k)) for k in KS},
+        "readability": {about: float(np.mean(scores)) for about, scores in read.items()},
+        "head retrieval": {"value": value, "low": low, "high": high},
+    }
 
 
-def textless(maps: np.ndarray) -> np.ndarray:
-    """Statistics (map, statistic) that need no text, by their definitions."""
-    side = np.arange(maps.shape[1])
-    step = side[None, :] - side[:, None]  # key minus query
-    offsets = [np.trace(maps, offset, 1, 2) / (len(side) - abs(offset)) for offset in range(-4, 5)]
-    entropy = -(maps * np.log(np.maximum(maps, 1e-12))).sum(-1).mean(-1)
-    moments = [(maps * weight).sum((1, 2)) / len(side) for weight in (step, np.abs(step))]
-    return np.stack([*offsets, maps[:, :, 0].mean(1), entropy, maps.max(-1).mean(-1), *moments], 1)
+def _flat(stats: np.ndarray) -> np.ndarray:
+    return stats.reshape(-1, stats.shape[-1])
 
 
-def known_patterns(encoders: dict[str, Any], count: int, few: int) -> dict[str, Any]:
-    maps, labels, names = patterns(count, SEED)
-    stats = textless(maps)
-    results: dict[str, Any] = {"maps": count, "few": few, "generators": list(names), "all": {}, "subset": {}}
-    for name, encoder in encoders.items():
-        all_maps = not name.startswith("vit")
-        part = slice(None if all_maps else few)
-        encoded = vectors(name, encoder, maps[part], stats[part])
-        if all_maps:
-            results["all"][name] = rand_index(encoded, labels)
-        results["subset"][name] = rand_index(encoded[:few], labels[:few])
-    return results
+def function(name: str, models: dict[str, Maps]) -> dict[str, Any]:
+    """Heads of different models that do the same: one encoder for all, on the statistics that all have."""
+    names = [each for each in next(iter(models.values())).names if all(each in maps.names for maps in models.values())]
+    stats = {key: maps.stats[..., [maps.names.index(each) for each in names]] for key, maps in models.items()}
+    flat = {key: _flat(of_key) for key, of_key in stats.items()}
+    pooled = {key: maps.pooled.reshape(-1, *maps.pooled.shape[2:]) for key, maps in models.items()}
+    size, rng = min(map(len, pooled.values())), np.random.default_rng(0)
+    chosen = {key: rng.permutation(len(maps))[:size] for key, maps in pooled.items()}
+    encoder = encoder_of(name, *(np.concatenate([part[key][chosen[key]] for key in models]) for part in (pooled, flat)))
+    vectors = {key: encoded(encoder, maps.pooled, stats[key]) for key, maps in models.items()}
+    labels = {key: roles(maps.stats, maps.names, maps.kinds == "repeated") for key, maps in models.items()}
+    score, by_role = across_models(vectors, labels)
+    return {"precision": asdict(score), "by role": by_role}
 
 
-def speed(encoders: dict[str, Any]) -> dict[str, float]:
-    """Maps per second of CPU time: rounds over all encoders, after one to warm up."""
-    maps = patterns(1024, SEED)[0].astype(np.float16)
-    encoders = {name: encoder for name, encoder in encoders.items() if name not in ("stats", "without")}
-    if "pooled" in encoders:
-        encoders["pooled"] = PooledEncoder.fit(maps, {})
-    rates: dict[str, list[float]] = {name: [] for name in encoders}
+def patterns(name: str, count: int = 700, draws: int = 5) -> dict[str, float] | None:
+    """Adjusted Rand index over several draws of patterns; None for encoders that need statistics of a text."""
+    if name == "stats":
+        return None
+    scores = []
+    for draw in range(draws):
+        maps, labels = unseen(count, draw)
+        encoder = encoder_of(name, maps, np.empty((len(maps), 0)))
+        scores.append(rand_index(encoder.encode(maps, None), labels))
+    return asdict(mean_score(np.array(scores)))
+
+
+def speed(names: list[str], maps: Maps) -> dict[str, float]:
+    """Maps per second of CPU time on one thread, encoders in turn, median over the rounds."""
+    pooled, stats = maps.pooled.reshape(-1, *maps.pooled.shape[2:])[:2048], _flat(maps.stats)[:2048]
+    encoders = {name: encoder_of(name, pooled, stats) for name in names}
+    rates: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(ROUNDS + 1):
         for name, encoder in encoders.items():
-            some = maps[:16] if name.startswith("vit") else maps
             start = time.process_time()
-            for n in range(0, len(some), 256):
-                encoder.encode(some[n : n + 256], None)
-            rates[name].append(len(some) / (time.process_time() - start))
+            for n in range(0, len(pooled), 256):
+                encoder.encode(pooled[n : n + 256], stats[n : n + 256])
+            rates[name].append(len(pooled) / (time.process_time() - start))
     return {name: statistics.median(values[1:]) for name, values in rates.items()}
 
 
-def line(name: str, full: Any, few: Any) -> None:
-    print(f"  {name:<16}{written(full):<26}{written(few)}")
-
-
-def written(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, tuple):
-        return "{:.3f} [{:.3f}, {:.3f}]".format(*value)
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+def text(score: dict[str, float] | None) -> str:
+    """A score with its interval."""
+    return "–" if score is None else "{value:.3f} [{low:.3f}, {high:.3f}]".format(**score)
 
 
 def show(result: dict[str, Any]) -> None:
-    print(f"vit is {result['vit']}; attention-ssl is {result['weights']}")
-    for title, part in result["retrieval"].items():
-        print(f"\n{title}: head retrieval, {part['heads']} heads (chance {1 / part['heads']:.4f})")
-        line("encoder", f"all {part['examples']} examples", f"first {part['few']} examples")
-        for name, few in part["subset"].items():
-            line(name, part["all"].get(name), few)
-    known = result["patterns"]
-    print(f"\nknown patterns: adjusted Rand index, {len(known['generators'])} generators")
-    line("encoder", f"{known['maps']} maps", f"first {known['few']} maps")
-    for name, few in known["subset"].items():
-        line(name, known["all"].get(name), few)
-    print("\nmaps per second of CPU time, one thread")
-    for name, rate in result["speed"].items():
-        print(f"  {name:<16}{rate:,.0f}")
-    if result["ratio"]:
-        print(f"  attention-ssl takes {result['ratio']:,.0f} times as many maps a second as the vit")
+    """Print all scores as tables."""
+    for model in result["models"]:
+        print(f"\n{model}: kinds of texts within heads, real (control), margin")
+        for name, scores in result["encoders"].items():
+            of = scores["models"][model]
+            line = f"  {name:<16}nearest {of['nearest']['value']:.3f} ({of['nearest, control']['value']:.3f})"
+            for k, part in of["clusters"].items():
+                line += (
+                    f"   k = {k}: {part['real']['value']:.3f} ({part['control']['value']:.3f}) {text(part['margin'])}"
+                )
+            print(line)
+        print(f"{model}: R² by group of statistics, and head retrieval")
+        for name, scores in result["encoders"].items():
+            of = scores["models"][model]
+            groups = "   ".join(f"{about} {score:.2f}" for about, score in of["readability"].items())
+            print(f"  {name:<16}{groups}   retrieval {text(of['head retrieval'])}")
+    print("\nunseen patterns (adjusted Rand index), function across models (mean average precision), maps per second")
+    for name, scores in result["encoders"].items():
+        roles_text = "  ".join(f"{role} {value:.2f}" for role, value in scores["function"]["by role"].items())
+        print(
+            f"  {name:<16}{text(scores['patterns']):<24}{text(scores['function']['precision'])}  ({roles_text})"
+            f"   {result['speed'][name]:,.0f}"
+        )
 
 
 def main() -> None:
+    """Score the encoders that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--test", type=Path, required=True, help="folder of atlases of unseen text")
-    parser.add_argument("--weights", type=Path, default=PACKAGED, help="another file in place of the packaged one")
-    parser.add_argument("--without", type=Path, help="weights trained without SmolLM2")
-    parser.add_argument("--vit", help="hub name or folder of a vision model")
-    parser.add_argument("--encoders", nargs="+", choices=ENCODERS, default=list(ENCODERS))
-    parser.add_argument("--few", type=int, default=600, help="maps of an atlas for vision models, about")
-    parser.add_argument("--patterns", type=int, default=1100)
+    parser.add_argument("--models", type=Path, required=True, help="folder with smollm2")
+    parser.add_argument("--folder", type=Path, required=True, help="where the planted texts are collected")
+    parser.add_argument("--encoders", nargs="+", default=list(NAMES), help="names or files of encoders")
+    parser.add_argument("--seed", type=int, default=7, help="of the planted texts; encoders are tuned with others")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        chosen = encoders(arguments, folder)
-        rates = speed(chosen)
-        result = {
-            "vit": arguments.vit or "a ViT-tiny with random weights",
-            "weights": arguments.weights.name,
-            "speed": rates,
-            "ratio": rates["attention-ssl"] / rates["vit"] if {"attention-ssl", "vit"} <= set(rates) else None,
-            "patterns": known_patterns(chosen, arguments.patterns, 220),
-            "retrieval": {
-                path.stem: retrieval(chosen, path, arguments.few) for path in sorted(arguments.test.iterdir())
-            },
-        }
+    sources = {"minilm": "packaged", "smollm2": str(arguments.models / "smollm2")}
+    models = {name: load(name, model, arguments.folder, arguments.seed) for name, model in sources.items()}
+    result: dict[str, Any] = {"seed": arguments.seed, "models": list(models), "encoders": {}}
+    for name in arguments.encoders:
+        of_models = {model: of_model(name, maps) for model, maps in models.items()}
+        result["encoders"][name] = {"models": of_models, "patterns": patterns(name), "function": function(name, models)}
+    result["speed"] = speed(arguments.encoders, models["minilm"])
     if arguments.json:
         print(json.dumps(result, indent=1))
     else:

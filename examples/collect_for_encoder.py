@@ -5,7 +5,7 @@
 MODELS is a folder with the models minilm, smollm2 and antiberty. Paragraphs are cut to many lengths, because a map of
 twelve words and one of two hundred should both find their like. AntiBERTy reads proteins: it gets the letters of the
 texts. `headatlas encoder train OUT/*.atlas -o FILE` does the rest. `--test` collects the unseen texts on which
-benchmarks/encoders.py scores encoders.
+benchmarks/head_retrieval.py scores encoders.
 """
 
 import argparse
