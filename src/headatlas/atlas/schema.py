@@ -147,10 +147,12 @@ STAGES = _declare(
         arrays=(
             Array("labels", MAP, "int32", "cluster of each map; -1 noise, -2 no such head"),
             Array("distance", MAP, "float32", "distance of each map to the center of its cluster; NaN: noise"),
+            Array("leaves", MAP, "int32", "mini-cluster of each map, a leaf of the tree; -2 no such head"),
         ),
         tables=(
             Table("quality", "one row per measure: how good a clustering is"),
             Table("choices", "what `auto` tried, and how it went"),
+            Table("nodes", "one row per node of a tree of clusters: parent, size, stability"),
         ),
     ),
     Stage(
