@@ -187,6 +187,7 @@ STAGES = _declare(
             Table("profiles", "one row per head: its clusters, one job or many"),
             Table("related", "the most similar heads of each head"),
             Table("locality", "whether heads of one layer, or of adjacent ones, are alike"),
+            Table("node_names", "one row per node of a tree, to one level below its default cut: name and reasons"),
         ),
     ),
     Stage(

@@ -180,3 +180,20 @@ def best_matches(tree: Hierarchy, leaf: NDArray[Any], other: Hierarchy, other_le
     either = sizes[:, None] + other_sizes - both
     jaccard: Reals = np.where(sizes > 0, (both / np.maximum(either, 1)).max(1), np.nan)
     return jaccard
+
+
+def outline(parent: NDArray[Any], first: NDArray[Any], cut: Iterable[int]) -> list[tuple[int, int]]:
+    """The nodes above a cut, at it, and one level below it, from the root downwards; each with its depth.
+
+    >>> outline(np.array([-1, 0, 1, 1, 0]), np.array([0, 0, 0, 1, 2]), [1, 4])
+    [(0, 0), (1, 1), (2, 2), (3, 2), (4, 1)]
+    """
+    parts = children(parent)
+    ends = {part for node in cut for part in parts.get(node, [])}
+    lines, pending = [], [(0, 0)]
+    while pending:
+        node, depth = pending.pop()
+        lines.append((node, depth))
+        below = [] if node in ends else sorted(parts.get(node, []), key=lambda part: -first[part])
+        pending += [(part, depth + 1) for part in below]
+    return lines
