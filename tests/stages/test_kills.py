@@ -40,8 +40,8 @@ def collected(tmp_path_factory):
     ("stage", "start"),
     [
         ("collect", None), ("features", "base"), ("features again", "base"), ("cluster", "base"),
-        ("cluster again", "base"), ("sweep", "base"), ("project", "base"), ("correlate", "base"),
-        ("tsne", "collected"), ("tsne compare", "collected"),
+        ("cluster again", "base"), ("cluster tree", "base"), ("sweep", "base"), ("project", "base"),
+        ("correlate", "base"), ("tsne", "collected"), ("tsne compare", "collected"),
     ],
 )  # fmt: skip
 def test_a_stage_killed_between_two_steps_ends_with_the_same_bits(stage, start, request, tmp_path):

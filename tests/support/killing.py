@@ -37,6 +37,7 @@ def stages(model):
         "features again": lambda path: features.image(ha.open(path), "stats", name="planted"),
         "cluster": lambda path: cluster.kmeans(ha.open(path), k=4, name="new"),
         "cluster again": lambda path: cluster.kmeans(ha.open(path), k=3),
+        "cluster tree": lambda path: cluster.tree(ha.open(path)),
         "sweep": lambda path: cluster.sweep(ha.open(path), methods=["kmeans"], ks=[2, 3], sample=60),
         "project": lambda path: project.pca(ha.open(path), name="new"),
         "correlate": lambda path: correlate.clusters(ha.open(path), of="kmeans", permutations=9, seed=1),

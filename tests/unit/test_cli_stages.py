@@ -127,6 +127,19 @@ def test_clusterings_of_maps_and_heads_and_a_sweep(atlas):
     assert list(ha.open(atlas).results("cluster")) == ["kmeans", "h", "kmeans-heads"]
 
 
+def test_a_tree_is_printed_and_its_nodes_are_a_table(atlas):
+    out = done("cluster", atlas, "--method", "tree", "--k", 4)
+    lines = out[out.index("all maps: 100%") :].splitlines()
+    assert [sum(f"[{number}] cluster {number}: " in line for line in lines) for number in range(4)] == [1] * 4
+    rows = list(csv.DictReader(io.StringIO(done("table", atlas, "nodes", "--csv"))))
+    assert sum(row["cut"] == "True" for row in rows) == 4 and rows[0]["parent"] == ""
+    assert "The tree, [number] marks clusters" in done("correlate", atlas, "--permutations", 9)
+    assert len(done("table", atlas, "node_names", "--csv").splitlines()) == 1 + 7 + 8
+    done("cluster", atlas, "--method", "kmeans", "--k", 5)
+    facts = json.loads(done("info", atlas, "--json"))  # the latest clustering has no leaves
+    assert facts["arrays"]["leaves"] == {"shape": [16, 6, 12], "dtype": "int32"}
+
+
 def test_every_figure_in_light_and_dark(atlas):
     assert re.search(r"pca +PCA, trustworthiness [\d.]+", done("project", atlas))
     for number, kind in enumerate(("heads", "clusters", "layers", "projection", "quality")):

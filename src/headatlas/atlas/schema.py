@@ -147,10 +147,12 @@ STAGES = _declare(
         arrays=(
             Array("labels", MAP, "int32", "cluster of each map; -1 noise, -2 no such head"),
             Array("distance", MAP, "float32", "distance of each map to the center of its cluster; NaN: noise"),
+            Array("leaves", MAP, "int32", "mini-cluster of each map, a leaf of the tree; -2 no such head"),
         ),
         tables=(
             Table("quality", "one row per measure: how good a clustering is"),
             Table("choices", "what `auto` tried, and how it went"),
+            Table("nodes", "one row per node of a tree of clusters: parent, size, stability"),
         ),
     ),
     Stage(
@@ -185,6 +187,7 @@ STAGES = _declare(
             Table("profiles", "one row per head: its clusters, one job or many"),
             Table("related", "the most similar heads of each head"),
             Table("locality", "whether heads of one layer, or of adjacent ones, are alike"),
+            Table("node_names", "one row per node of a tree, to one level below its default cut: name and reasons"),
         ),
     ),
     Stage(

@@ -195,6 +195,15 @@ class Atlas:
         """Names of the arrays that exist."""
         return [name for name, array in schema.ARRAYS.items() if self._exists(array, "/zarr.json")]
 
+    def holder(self, name: str) -> str | None:
+        """The latest finished result that has an array: not every result of a stage has all of them."""
+        spec = schema.ARRAYS[name]
+        results = self.results(spec.stage).items()
+        holders = [
+            of for of, entry in results if self.files.exists(f"{spec.path(folder_of(spec.stage, entry))}/zarr.json")
+        ]
+        return holders[-1] if holders else None
+
     # tables
 
     def table(self, name: str, of: str | None = None, **options: Any) -> pa.Table:

@@ -22,9 +22,8 @@ def info(
     if not as_json:
         typer.echo(str(atlas))
         return
-    arrays = {
-        name: {"shape": list(atlas.array(name).shape), "dtype": str(atlas.array(name).dtype)} for name in atlas.arrays()
-    }
+    held = {name: atlas.array(name, of) for name in atlas.arrays() if (of := atlas.holder(name)) is not None}
+    arrays = {name: {"shape": list(array.shape), "dtype": str(array.dtype)} for name, array in held.items()}
     facts = {"path": atlas.files.url, "bytes": atlas.files.size(), "arrays": arrays, "tables": atlas.tables()}
     typer.echo(json.dumps(atlas.header | facts, indent=1, ensure_ascii=False))
 

@@ -109,6 +109,11 @@ def cluster(
     options = given(flags, method, CLUSTER)
     stage.METHODS[method](atlas, **options)
     typer.echo(str(atlas))
+    name = atlas.needed("cluster")
+    if atlas.has_table("nodes", name):
+        from headatlas.atlas.trees import tree_text
+
+        typer.echo(f"\n{tree_text(atlas, name)}")
     typer.echo(f"\nNext: headatlas correlate {path}")
 
 

@@ -39,6 +39,7 @@ from headatlas.wording.numbers import (
     signed,
 )
 from headatlas.wording.results import faithful, method_name, result_line
+from headatlas.wording.trees import node_line, node_name
 
 __all__ = [
     "MIXED",
@@ -66,6 +67,8 @@ __all__ = [
     "locality_line",
     "many",
     "method_name",
+    "node_line",
+    "node_name",
     "noise_line",
     "not_named",
     "p_equation",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from headatlas.stages.cluster.methods import METHODS
@@ -11,21 +12,23 @@ if TYPE_CHECKING:
     from headatlas.stages.cluster.methods.gmm import gmm
     from headatlas.stages.cluster.methods.hdbscan import hdbscan
     from headatlas.stages.cluster.methods.kmeans import kmeans
+    from headatlas.stages.cluster.methods.tree import tree
+    from headatlas.stages.cluster.nodes import labels_at, nodes_at
     from headatlas.stages.cluster.sweeping import sweep
 
-__all__ = ["METHODS", "dbscan", "gmm", "hdbscan", "kmeans", "sweep"]
+__all__ = ["METHODS", "dbscan", "gmm", "hdbscan", "kmeans", "labels_at", "nodes_at", "sweep", "tree"]
+
+_LATER = {"labels_at": "nodes", "nodes_at": "nodes", "sweep": "sweeping"}  # they need pyarrow: imported on first use
 
 
 def __getattr__(name: str) -> Any:
-    """The function of each method, and `sweep`, which needs pyarrow and is imported on first use."""
+    """The function of each method, and functions that are imported on first use."""
     if name in METHODS:
         return METHODS[name]
-    if name == "sweep":
-        from headatlas.stages.cluster.sweeping import sweep
-
-        return sweep
+    if name in _LATER:
+        return getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *METHODS, "sweep"})
+    return sorted({*globals(), *METHODS, *_LATER})

@@ -19,7 +19,7 @@ from headatlas.atlas.store import Atlas
 from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.numeric.pca import PrincipalAxes
 from headatlas.numeric.threads import single_thread
-from headatlas.stages.cluster.fit import Fit, Labels, of_centers
+from headatlas.stages.cluster.fit import Fit, of_centers
 from headatlas.stages.cluster.fit_file import from_bytes
 from headatlas.stages.cluster.vectors import Floats
 
@@ -29,6 +29,7 @@ Step = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 
 
 FIT = "fit.npz"  # the fitted clustering that workers read
+BY_HEAD = "head_"  # begins the names of arrays (layer, head) in it that hold for all examples
 
 
 @dataclass(frozen=True)
@@ -69,29 +70,31 @@ class Assign:
         parallel.check()
         job, writer = self.job, Writer(self.job.place)
         examples = row_ranges(writer.atlas, "features", job.of)[number]
-        labels, distance = _block(writer.atlas, job, examples)
-        files = writer.write_blocks("labels", examples.start, labels)
-        files += writer.write_blocks("distance", examples.start, distance)
+        arrays = _block(writer.atlas, job, examples)
+        files = [file for name, values in arrays.items() for file in writer.write_blocks(name, examples.start, values)]
         writer.write_manifest(block_name(number), files, {"fit": job.digest})
         return len(examples)
 
 
-def _block(atlas: Atlas, job: Job, examples: range) -> tuple[Labels, Floats]:
+def _block(atlas: Atlas, job: Job, examples: range) -> dict[str, NDArray[Any]]:
+    """The arrays of a block (example, layer, head) by name."""
     space, fit, known = job.load()
-    if "heads" in known:  # every map has the label of its head
-        shape = (len(examples), *known["heads"].shape)
-        return np.broadcast_to(known["heads"], shape).copy(), np.broadcast_to(known["distance"], shape).copy()
+    by_head = {name.removeprefix(BY_HEAD): array for name, array in known.items() if name.startswith(BY_HEAD)}
+    if by_head:  # every map has the label of its head
+        return {name: np.repeat(array[None], len(examples), 0) for name, array in by_head.items()}
     present, x = project(atlas, job.of, space, examples)
-    labels = np.full(present.shape, MISSING, np.int32)
-    distance = np.full(present.shape, np.nan, np.float32)
-    labels[present] = fit.label(x)[0]
+    labelings = fit.labelings(x)
+    arrays: dict[str, NDArray[Any]] = {name: np.full(present.shape, MISSING, np.int32) for name in labelings}
+    for name, values in labelings.items():
+        arrays[name][present] = values
     if "index" in known:  # maps that were fitted keep the label from the fit
         index = known["index"]
         part = slice(*np.searchsorted(index[:, 0], [examples.start, examples.stop]))
         example, layer, head = index[part].T
-        labels[example - examples.start, layer, head] = known["labels"][part]
-    distance[present] = fit.distance(x, labels[present])
-    return labels, distance
+        arrays["labels"][example - examples.start, layer, head] = known["labels"][part]
+    arrays["distance"] = np.full(present.shape, np.nan, np.float32)
+    arrays["distance"][present] = fit.distance(x, arrays["labels"][present])
+    return arrays
 
 
 def assign(result: engine.Result, job: Job, workers: int, scheduler: str | None) -> None:

@@ -81,10 +81,11 @@ def stability(
         for method, number, labels in results:
             groups[method][number] = labels
             advance(1)
-    return [Stability(tuple(samples), _agreement(samples)) for samples in groups]
+    return [Stability(tuple(samples), agreement(samples)) for samples in groups]
 
 
-def _agreement(samples: list[Labels]) -> tuple[float, ...]:
+def agreement(samples: Sequence[Labels]) -> tuple[float, ...]:
+    """Adjusted Rand index of the first two clusterings, the next two, and so on, on the maps that both drew."""
     from sklearn.metrics import adjusted_rand_score
 
     values = []

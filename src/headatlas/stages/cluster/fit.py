@@ -32,6 +32,10 @@ class Fit(ABC):
     def assign(self, x: Floats) -> Labels:
         """Cluster of each map."""
 
+    def labelings(self, x: Floats) -> dict[str, Labels]:
+        """Every array of whole numbers that the method writes, for these maps: `labels`, and others if it has some."""
+        return {"labels": self.assign(x)}
+
     def distance(self, x: Floats, labels: Labels) -> Floats:
         """Distance of each map to the center of its cluster; NaN for noise."""
         distance = np.full(len(x), np.nan, np.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,12 @@ from headatlas.stages.cluster.backends import cuml
 from headatlas.stages.cluster.fit import Fit, Labels, NearestFit
 from headatlas.stages.cluster.vectors import Floats, Level
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from headatlas.atlas.store import Atlas
+
+Units = NDArray[np.int64]
 Backends = Mapping[str, Callable[..., Any]]  # the function that fits, by the name of its library
 
 
@@ -35,6 +41,8 @@ class Method(ABC):
     fit_type: ClassVar[type[Fit]] = NearestFit
     refines_over_all: ClassVar[bool] = False  # whether Lloyd's algorithm goes on over all maps if `sample` is 0
     keeps_fitted_labels: ClassVar[bool] = False  # whether `Fit.label` may differ from the labels of fitted maps
+    more_arrays: ClassVar[tuple[str, ...]] = ()  # that `Fit.labelings` gives besides `labels`
+    single: ClassVar[str] = "there is nothing to compare it with"  # what it means if there is only one cluster
 
     backend: str = option("sklearn", help="Library that fits: sklearn, or cuml where RAPIDS is installed.")
 
@@ -53,11 +61,12 @@ class Method(ABC):
 
     @abstractmethod
     def settle(
-        self, x: Floats, small: Floats, seed: int, bar: bool = True
+        self, x: Floats, small: Floats, seed: int, bar: bool = True, units: Units | None = None
     ) -> tuple[Self, Stability, list[tuple[float, float]]]:
         """The method with nothing left to choose, its stability on the `small` part of the points, and what was tried.
 
-        What was tried is a list of values of `parameter`, each with its stability.
+        What was tried is a list of values of `parameter`, each with its stability. `units` are the examples of the
+        small part, for methods that draw whole examples.
         """
 
     @abstractmethod
@@ -77,6 +86,10 @@ class Method(ABC):
     @abstractmethod
     def least_maps(self) -> int:
         """The fewest maps that can be clustered with these options."""
+
+    def more_tables(self, atlas: Atlas, of: str) -> dict[str, pa.Table]:
+        """Tables that only this method writes, once all maps of the result `of` are labeled."""
+        return {}
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -103,7 +116,7 @@ class PartitionMethod(Method):
             raise OptionError(f"k {self.k}: there are only {wording.many(count, 'map')}. Choose a smaller k, or auto")
 
     def settle(
-        self, x: Floats, small: Floats, seed: int, bar: bool = True
+        self, x: Floats, small: Floats, seed: int, bar: bool = True, units: Units | None = None
     ) -> tuple[Self, Stability, list[tuple[float, float]]]:
         """The k of the grid with the highest stability; the smallest in case of ties."""
         candidates = [replace(self, k=k) for k in (auto.grid(len(small)) if self.k == "auto" else [self.k])]

@@ -19,7 +19,7 @@ from headatlas.numeric.pca import PrincipalAxes
 from headatlas.numeric.sampling import Index, thin
 from headatlas.options import check
 from headatlas.stages.cluster import quality
-from headatlas.stages.cluster.assign import FIT, Job, assign, lloyd
+from headatlas.stages.cluster.assign import BY_HEAD, FIT, Job, assign, lloyd
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import one_core
 from headatlas.stages.cluster.fit import Fit, Labels, by_size, of_centers, old_numbers
@@ -77,11 +77,11 @@ def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None
     sample = take_sample(atlas, of, request.level, START if everything else request.sample, seed)
     method.check(len(sample.x))
     small = thin(sample.index, method.trial, seed)
-    settled, stable, tried = method.settle(sample.x, sample.x[small], seed)
+    settled, stable, tried = method.settle(sample.x, sample.x[small], seed, units=sample.index[small, 0])
     fit, fitted = settled.fit(sample.x, seed)
     if len(fit.centers) == 1:
-        progress.say(f"{method.name} found a single cluster: there is nothing to compare it with")
-    _create_arrays(atlas, result, of)
+        progress.say(f"{method.name} found a single cluster: {method.single}")
+    _create_arrays(atlas, result, of, ("labels", "distance", *method.more_arrays))
     job = _publish(atlas, result, of, sample, fit, fitted, request)
     count = len(sample.x)
     if everything and count < _maps(atlas, of):
@@ -93,6 +93,8 @@ def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None
     files = [result.file(FIT), _write_quality(result, sample, fitted, stable, labels, seed)]
     if method.parameters[method.parameter] == "auto":
         files.append(_write_choices(result, settled, tried))
+    more_tables = settled.more_tables(result.atlas, result.place.name)
+    files += [result.write_table(name, table) for name, table in more_tables.items()]
     cluster_stability = stable.of_clusters(fitted[small], len(fit.centers))
     result.finish(_facts(request, settled, count, labels, stable, cluster_stability), files)
 
@@ -109,10 +111,10 @@ def _over_all(atlas: Atlas, job: Job, fit: Fit, x: Floats, request: Request) -> 
     return of_centers(moved.centers[old_numbers(old, labels)]), labels
 
 
-def _create_arrays(atlas: Atlas, result: engine.Result, of: str) -> None:
+def _create_arrays(atlas: Atlas, result: engine.Result, of: str, names: tuple[str, ...]) -> None:
     array = atlas.array("features", of)
     sizes = dict(zip(("example", "layer", "head"), array.shape[:3], strict=True))
-    for name in ("labels", "distance"):
+    for name in names:
         result.create_array(name, sizes, block_size(array))
 
 
@@ -122,10 +124,11 @@ def _publish(
     """Write the fit where workers find it."""
     known: dict[str, NDArray[Any]] = {}
     if request.level == "heads":
-        shape = atlas.array("features", of).shape[1:3]
-        known = {"heads": np.full(shape, schema.MISSING, np.int32), "distance": np.full(shape, np.nan, np.float32)}
-        known["heads"][tuple(sample.index[:, 1:].T)] = fitted
-        known["distance"][tuple(sample.index[:, 1:].T)] = fit.distance(sample.x, fitted)
+        values = {**fit.labelings(sample.x), "labels": fitted, "distance": fit.distance(sample.x, fitted)}
+        shape, heads = atlas.array("features", of).shape[1:3], tuple(sample.index[:, 1:].T)
+        for name, of_heads in values.items():
+            known[BY_HEAD + name] = np.full(shape, schema.ARRAYS[name].fill_value, of_heads.dtype)
+            known[BY_HEAD + name][heads] = of_heads
     elif request.method.keeps_fitted_labels:
         known = {"index": sample.index, "labels": fitted}
     path = result.write_file(FIT, to_bytes(request.method.name, sample.space, fit, **known))

@@ -21,6 +21,7 @@ from headatlas.stages.correlate.effect import Draws
 from headatlas.stages.correlate.factors import Factor, head_tables, tests
 from headatlas.stages.correlate.locality import locality
 from headatlas.stages.correlate.names import Name, names
+from headatlas.stages.correlate.node_names import name_nodes, read_outline, rows_of
 from headatlas.stages.correlate.summary import summary
 from headatlas.wording.thresholds import ANALYSIS
 
@@ -44,7 +45,8 @@ def clusters(
     Significance comes from `permutations` shuffles that respect the design, intervals from a bootstrap over examples.
     `exemplars` maps of each cluster are listed as typical, and as many as most unlike it.
 
-    Writes the tables clusters, evidence, cells, associations, exemplars, profiles, related and locality.
+    Writes the tables clusters, evidence, cells, associations, exemplars, profiles, related and locality; for a
+    clustering by method `tree` also node_names.
     """
     of = atlas.needed("cluster", of)
     if permutations < 1 or exemplars < 0 or seed < 0:
@@ -71,7 +73,8 @@ def _describe(
     rounds = 1 if level == "heads" else 2 + len(columns)
     with progress.bar("correlate", rounds * permutations, "shuffles") as step:
         factors = tests(maps, columns, level=level, permutations=permutations, seed=seed, draws=draws, step=step)
-    statistics = compared(atlas, maps, seed, DRAWS)
+    outline = read_outline(atlas, of, maps) if atlas.has_table("nodes", of) else None
+    statistics = compared(atlas, maps, seed, DRAWS, outline)
     named = _named(maps, statistics)
     localities = locality(maps.heads(), maps.layer, permutations, seed, head_tables(maps, draws))
     stability = {int(entry["cluster"]): entry.get("stability") for entry in facts.get("clusters", [])}
@@ -85,6 +88,8 @@ def _describe(
         "related": tables.related_heads(maps, statistics),
         "locality": tables.neighbors(localities),
     }
+    if outline is not None:
+        new_tables["node_names"] = tables.node_names(rows_of(outline, name_nodes(outline, statistics.parts, named)))
     return new_tables, _facts(maps, named, factors, level, statistics)
 
 

@@ -14,6 +14,7 @@ from headatlas.atlas.store import Atlas
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.effect import Contrast, Draws, cliffs_delta
 from headatlas.stages.correlate.names import Evidence
+from headatlas.stages.correlate.node_names import Outline, PartSums, part_sums
 from headatlas.statistics import COMBINED
 
 Array = NDArray[Any]
@@ -27,6 +28,7 @@ class Statistics:
     contrasts: dict[str, Contrast]
     means: Array
     examples: int
+    parts: dict[str, PartSums]  # sums over the parts of a tree; empty without one
 
     def evidence(self, code: int) -> list[Evidence]:
         """All statistics of one cluster."""
@@ -37,8 +39,11 @@ class Statistics:
         return evidence
 
 
-def compared(atlas: Atlas, maps: Coded, seed: int, draws: int) -> Statistics:
-    """Cliff's delta of every statistic and cluster, one statistic at a time, with intervals over texts."""
+def compared(atlas: Atlas, maps: Coded, seed: int, draws: int, outline: Outline | None = None) -> Statistics:
+    """Cliff's delta of every statistic and cluster, one statistic at a time, with intervals over texts.
+
+    With the `outline` of a tree, statistics are also summed over its parts.
+    """
     names = list(atlas.array("stats").attrs["stats"])
     examples, slots = maps.codes.shape
     most = max(1, MAPS // slots)
@@ -50,22 +55,27 @@ def compared(atlas: Atlas, maps: Coded, seed: int, draws: int) -> Statistics:
     group = np.unique(maps.group[chosen], return_inverse=True)[1]
     bootstrap = Draws(int(group.max()) + 1, draws, seed)
     present, group_of_map = codes >= 0, np.repeat(group, slots)
+    parts = None if outline is None else outline.codes[chosen].ravel()
     sources = _sources(names)
 
-    def compare(name: str) -> tuple[str, Contrast]:
+    def compare(name: str) -> tuple[str, Contrast, PartSums | None]:
         plus, minus = sources[name]
         combined = values[plus[0]] if len(plus) == 1 else values[plus].sum(0)
         combined = combined - values[minus].sum(0) if minus else combined
         groups = group_of_map[present]
-        return name, cliffs_delta(combined.ravel()[present], codes[present], groups, maps.kinds, bootstrap)
+        contrast = cliffs_delta(combined.ravel()[present], codes[present], groups, maps.kinds, bootstrap)
+        if outline is None or parts is None:
+            return name, contrast, None
+        return name, contrast, part_sums(name, combined.ravel(), parts, len(outline.parts))
 
-    done = dict(parallel.run(compare, list(sources)))
-    contrasts = {name: done[name] for name in sources}
+    done = {name: (contrast, sums) for name, contrast, sums in parallel.run(compare, list(sources))}
+    contrasts = {name: done[name][0] for name in sources}
+    of_parts = {name: sums for name in sources if (sums := done[name][1]) is not None}
     known = np.isfinite(values)
-    sums = np.where(known, values, 0).sum(1, dtype=np.float64)
+    totals = np.where(known, values, 0).sum(1, dtype=np.float64)
     with np.errstate(invalid="ignore"):
-        means = sums / known.sum(1)
-    return Statistics(contrasts, means.T, len(chosen))
+        means = totals / known.sum(1)
+    return Statistics(contrasts, means.T, len(chosen), of_parts)
 
 
 def _sources(names: list[str]) -> dict[str, tuple[list[int], list[int]]]:

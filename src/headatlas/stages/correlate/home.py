@@ -14,14 +14,13 @@ from headatlas.numeric.metrics import entropy
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.factors import Factor
 from headatlas.stages.correlate.names import Name
-from headatlas.stages.correlate.tables import FLAG, REAL, TEXT, WHOLE, make_table
+from headatlas.stages.correlate.tables import FLAG, REAL, REASON, TEXT, WHOLE, make_table
 from headatlas.wording import Association, HeadShare, cluster_name
 from headatlas.wording.thresholds import MOSTLY, SIGNIFICANT, SURPLUS, WORTH
 
 Array = NDArray[Any]
 
 HEAD = pa.struct({"layer": pa.int32(), "head": pa.int32(), "share": REAL})
-REASON = pa.struct({"statistic": TEXT} | dict.fromkeys(("mean", "rest", "delta", "low", "high"), REAL))
 ASSOCIATION = pa.struct({"column": TEXT, "value": TEXT, "ratio": REAL, "q": REAL})
 FIELDS = {
     "cluster": pa.int32(), "name": TEXT, "maps": WHOLE, "share": REAL, "stability": REAL, "mostly": pa.int32(),

@@ -8,6 +8,7 @@ from typing import Any
 from headatlas import wording
 from headatlas.atlas import schema
 from headatlas.atlas.store import Atlas
+from headatlas.atlas.trees import tree_text
 from headatlas.statistics import statistic
 
 WIDTH = 100
@@ -33,6 +34,8 @@ def summary(atlas: Atlas, of: str | None = None) -> str:
         share = wording.percent(sum(row["share"] for row in real[MOST:]))
         rest = f"{wording.many(len(real) - MOST, 'smaller cluster')}, {share} of all maps"
         lines += ["", f"     {rest}: headatlas table {atlas.files.url} clusters --of {of}"]
+    if atlas.has_table("node_names", of):
+        lines += ["", "The tree, [number] marks clusters", *textwrap.indent(tree_text(atlas, of), "     ").splitlines()]
     lines += ["", "All together"]
     entries = _overall(atlas, of, rows, thresholds)
     width = min(LONGEST, max(len(label) for label, _ in entries)) + 2

@@ -24,6 +24,7 @@ from headatlas.wording.thresholds import ONE_JOB, SIGNIFICANT
 Array = NDArray[Any]
 
 WHOLE, REAL, TEXT, FLAG = pa.int64(), pa.float64(), pa.string(), pa.bool_()
+REASON = pa.struct({"statistic": TEXT} | dict.fromkeys(("mean", "rest", "delta", "low", "high"), REAL))
 CELLS = {
     "cluster": pa.int32(), "factor": TEXT, "value": TEXT, "layer": pa.int32(), "head": pa.int32(), "maps": WHOLE,
     "expected": REAL, "share_of_cluster": REAL, "share_of_value": REAL, "low": REAL, "high": REAL, "ratio": REAL,
@@ -52,6 +53,12 @@ RELATED = {
 LOCALITY = {"neighbors": TEXT} | dict.fromkeys(
     ("similarity", "all_pairs", "difference", "low", "high", "p"), REAL
 ) | {"permutations": pa.int32()}  # fmt: skip
+
+COMPARISON = pa.struct({"statistic": TEXT, "higher": FLAG, "mean": REAL, "sibling": REAL})
+NODE_NAMES = {
+    "node": pa.int32(), "name": TEXT, "phrases": pa.list_(TEXT), "ordinal": pa.int32(), "reasons": pa.list_(REASON),
+    "named": FLAG, "comparison": COMPARISON,
+}  # fmt: skip
 
 
 def plain(value: Any) -> Any:
@@ -172,6 +179,11 @@ def related_heads(maps: Coded, statistics: Statistics) -> pa.Table:
         for slot, rank, other, score in pairs
     ]  # fmt: skip
     return make_table(rows, RELATED)
+
+
+def node_names(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """A row for each node of a tree that has a name."""
+    return make_table(rows, NODE_NAMES)
 
 
 def neighbors(localities: Sequence[Locality]) -> pa.Table:

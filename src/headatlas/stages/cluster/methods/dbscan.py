@@ -18,7 +18,7 @@ from headatlas.stages.cluster import auto
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import core_distances, cuml, noise
 from headatlas.stages.cluster.fit import ROOM, Labels, NearestFit, by_size, means
-from headatlas.stages.cluster.method import LABELS, Backends, Method, Request, Shared
+from headatlas.stages.cluster.method import LABELS, Backends, Method, Request, Shared, Units
 from headatlas.stages.cluster.vectors import Floats
 
 SWEEP = (0.6, 0.8, 1.0, 1.25)  # of the knee
@@ -80,7 +80,7 @@ class DBSCAN(Method):
             raise OptionError(f"min_samples {self.min_samples}: there are only {maps}. Choose a smaller one")
 
     def settle(
-        self, x: Floats, small: Floats, seed: int, bar: bool = True
+        self, x: Floats, small: Floats, seed: int, bar: bool = True, units: Units | None = None
     ) -> tuple[Self, Stability, list[tuple[float, float]]]:
         """The knee of the sorted distances to the `min_samples`-th neighbor."""
         distances = core_distances(x, self.min_samples)

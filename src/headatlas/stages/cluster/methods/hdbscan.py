@@ -16,7 +16,7 @@ from headatlas.stages.cluster import auto
 from headatlas.stages.cluster.auto import Stability
 from headatlas.stages.cluster.backends import core_distances, cuml, noise
 from headatlas.stages.cluster.fit import ROOM, Labels, NearestFit, by_size, means
-from headatlas.stages.cluster.method import LABELS, Backends, Method, Request, Shared
+from headatlas.stages.cluster.method import LABELS, Backends, Method, Request, Shared, Units
 from headatlas.stages.cluster.vectors import Floats
 
 LEAST = 5  # maps in the smallest cluster that `auto` takes
@@ -70,7 +70,7 @@ class HDBSCAN(Method):
                 raise OptionError(f"{name} {value}: choose between 1 and the number of maps, {count}")
 
     def settle(
-        self, x: Floats, small: Floats, seed: int, bar: bool = True
+        self, x: Floats, small: Floats, seed: int, bar: bool = True, units: Units | None = None
     ) -> tuple[Self, Stability, list[tuple[float, float]]]:
         """One map in two hundred, and at least five."""
         size = max(LEAST, round(len(x) / 200)) if self.min_cluster_size == "auto" else self.min_cluster_size
