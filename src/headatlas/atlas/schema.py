@@ -185,6 +185,8 @@ STAGES = _declare(
             Table("profiles", "one row per head: its clusters, one job or many"),
             Table("related", "the most similar heads of each head"),
             Table("locality", "whether heads of one layer, or of adjacent ones, are alike"),
+            Table("changes", "one row per head and column: how much of the head's variation it explains"),
+            Table("text", "one row per head: how much its maps vary from text to text"),
         ),
     ),
     Stage(

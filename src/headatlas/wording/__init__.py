@@ -3,6 +3,14 @@
 The page has its counterpart in frontend/src/lib/wording; tests hold both to tests/support/wording_cases.json.
 """
 
+from headatlas.wording.changes import (
+    Contrast,
+    changes_line,
+    explained_line,
+    few_groups_line,
+    more_columns_line,
+    no_changes_line,
+)
 from headatlas.wording.clusters import (
     MIXED,
     NOISE,
@@ -44,18 +52,22 @@ __all__ = [
     "MIXED",
     "NOISE",
     "Association",
+    "Contrast",
     "HeadShare",
     "Place",
     "Reason",
     "amount",
     "association",
     "capitalize",
+    "changes_line",
     "cluster_name",
     "cluster_size",
     "clusters_sentence",
     "count",
+    "explained_line",
     "factor_line",
     "faithful",
+    "few_groups_line",
     "head_lines",
     "head_list",
     "head_name",
@@ -66,6 +78,8 @@ __all__ = [
     "locality_line",
     "many",
     "method_name",
+    "more_columns_line",
+    "no_changes_line",
     "noise_line",
     "not_named",
     "p_equation",
