@@ -97,8 +97,9 @@ def test_names_homes_and_summary(atlas):
     assert "5 clusters: previous token, separator sink, broad, and 2 more" in str(atlas)
     facts = atlas.facts("correlate", "kmeans")
     assert facts["names"][0] == {"cluster": 0, "phrases": ["previous token"], "ordinal": 1} and "line" not in facts
-    assert facts["thresholds"] == {"one_job": 0.75, "mostly": 0.5, "significant": 0.05, "surplus": 1.25, "worth": 1.1,
-                                   "explained": 0.1, "matters": 0.01, "groups": 20}  # fmt: skip
+    expected = {"one_job": 0.75, "mostly": 0.5, "significant": 0.05, "surplus": 1.25, "worth": 1.1, "explained": 0.1}
+    expected |= {"matters": 0.01, "groups": 20, "differs": 0.05, "same_column": 0.8}
+    assert facts["thresholds"] == expected
 
 
 def test_profiles_and_related_heads(atlas):

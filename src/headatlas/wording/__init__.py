@@ -4,12 +4,14 @@ The page has its counterpart in frontend/src/lib/wording; tests hold both to tes
 """
 
 from headatlas.wording.changes import (
+    SHOWN,
     Contrast,
     changes_line,
     explained_line,
     few_groups_line,
     more_columns_line,
     no_changes_line,
+    same_columns_line,
 )
 from headatlas.wording.clusters import (
     MIXED,
@@ -51,6 +53,7 @@ from headatlas.wording.results import faithful, method_name, result_line
 __all__ = [
     "MIXED",
     "NOISE",
+    "SHOWN",
     "Association",
     "Contrast",
     "HeadShare",
@@ -91,6 +94,7 @@ __all__ = [
     "reason",
     "reasons",
     "result_line",
+    "same_columns_line",
     "signed",
     "stability_word",
     "untested",

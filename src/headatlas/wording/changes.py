@@ -12,7 +12,7 @@ from headatlas.wording.numbers import amount, count, interval, join_list, many, 
 class Contrast(TypedDict):
     """A statistic in which some `heads` change most: its means for the values where it is highest and lowest."""
 
-    heads: int
+    heads: Sequence[HeadShare]
     statistic: str
     high: float | None
     high_value: str
@@ -20,11 +20,14 @@ class Contrast(TypedDict):
     low_value: str
 
 
+SHOWN = 5  # heads
+
+
 def changes_line(column: str, label: str, heads: Sequence[HeadShare], contrast: Contrast | None) -> str:
     """The heads that change with a column, each with the share of its variation that the column explains.
 
     >>> heads = [HeadShare(layer=18, head=6, share=0.74), HeadShare(layer=20, head=1, share=0.7)]
-    >>> why = Contrast(heads=2, statistic="attention to the same token elsewhere", high=0.83, high_value="repeated",
+    >>> why = Contrast(heads=heads, statistic="attention to the same token elsewhere", high=0.83, high_value="repeated",
     ...                low=0.021, low_value="plain")
     >>> changes_line("kind", "kind", heads, why)
     '2 heads change with kind: L18·H6 (74%) and L20·H1 (70%); their attention to the same token elsewhere is 0.83 \
@@ -33,15 +36,26 @@ if kind = repeated, 0.021 if kind = plain'
     '1 head changes with repeated words: L18·H6 (74%)'
     """
     verb = "changes" if len(heads) == 1 else "change"
-    text = f"{many(len(heads), 'head')} {verb} with {label}: {head_list(heads)}"
+    text = f"{many(len(heads), 'head')} {verb} with {label}: {head_list(heads, SHOWN)}"
     if contrast is None:
         return text
     whose = "its" if len(heads) == 1 else "their"
-    if contrast["heads"] < len(heads):
-        whose = f"in {count(contrast['heads'])} of them"
+    if len(contrast["heads"]) < len(heads):
+        whose = f"in {head_list(contrast['heads'], shares=False)}"
     high = f"{amount(contrast['high'])} if {column} = {contrast['high_value']}"
     low = f"{amount(contrast['low'])} if {column} = {contrast['low_value']}"
     return f"{text}; {whose} {contrast['statistic']} is {high}, {low}"
+
+
+def same_columns_line(labels: Sequence[str], label: str) -> str:
+    """That the effects of some columns cannot be told apart from that of another.
+
+    >>> same_columns_line(["punctuation", "capital letters"], "kind")
+    'punctuation and capital letters go with kind: what changes with them cannot be told apart'
+    """
+    return (
+        f"{join_list(labels)} go{'es' * (len(labels) == 1)} with {label}: what changes with them cannot be told apart"
+    )
 
 
 def no_changes_line(labels: Sequence[str], explained: float, significant: float) -> str:

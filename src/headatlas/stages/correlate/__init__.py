@@ -16,7 +16,7 @@ from headatlas.errors import OptionError
 from headatlas.stages.correlate import home, tables
 from headatlas.stages.correlate.contrasts import Statistics, compared
 from headatlas.stages.correlate.counts import Coded, read
-from headatlas.stages.correlate.dataset_columns import Column, read_columns
+from headatlas.stages.correlate.dataset_columns import Column, read_columns, same_columns
 from headatlas.stages.correlate.effect import Draws
 from headatlas.stages.correlate.factors import Factor, head_tables, tests
 from headatlas.stages.correlate.groups import Groups, group_column, read_groups
@@ -124,7 +124,8 @@ def _describe(
     }
     grouping = {"group": groups.column, "groups": groups.count}
     labels = {column.name: column.label for column in columns if column.label}
-    return new_tables, _facts(maps, named, factors, level, statistics) | grouping | changed.facts | {"labels": labels}
+    about = grouping | changed.facts | {"labels": labels, "same_columns": same_columns(columns)}
+    return new_tables, _facts(maps, named, factors, level, statistics) | about
 
 
 def _named(maps: Coded, statistics: Statistics) -> dict[int, Name]:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from headatlas import parallel
 from headatlas.numeric.metrics import interval
+from headatlas.numeric.threads import single_thread
 from headatlas.stages.correlate.design import Design
 from headatlas.stages.correlate.effect import corrected
-from headatlas.stages.correlate.variance import between, weighted_between
+from headatlas.stages.correlate.variance import between
 from headatlas.stages.correlate.vectors import Vectors, centered
 from headatlas.wording.thresholds import GROUPS
 
@@ -83,33 +84,54 @@ def changes(vectors: Vectors, designs: Sequence[Design], step: Step) -> tuple[li
     sums = [Pooled() for _ in designs]
     rows: list[Change] = []
     waiting: dict[int, list[Variation]] = {}
-    slots = len(vectors.values)
-    for slot, variations in parallel.run(lambda slot: (slot, vary(vectors, slot, designs)), range(slots)):
-        waiting[slot] = variations
-        while (place := len(rows) // len(designs)) in waiting:
-            for column, variation in enumerate(waiting.pop(place)):
-                rows.append(_change(place, column, variation, designs[column]))
-                sums[column].add(variation)
-        step(1)
+    slots = range(len(vectors.values))
+    with single_thread():
+        for slot, variations in parallel.run(lambda slot: (slot, vary(vectors, slot, designs)), slots):
+            waiting[slot] = variations
+            while (place := len(rows) // len(designs)) in waiting:
+                for column, variation in enumerate(waiting.pop(place)):
+                    rows.append(_change(place, column, variation, designs[column]))
+                    sums[column].add(variation)
+            step(1)
     pooled = [total.share(design) for total, design in zip(sums, designs, strict=True)]
     return _with_q(rows), pooled
 
 
 def vary(vectors: Vectors, slot: int, designs: Sequence[Design]) -> list[Variation]:
     """The sums of squares of one head for every column."""
+    all_known = vectors.known[slot]
+    everywhere = centered(vectors.values[slot], all_known)
     variations = []
     for design in designs:
-        values, known = vectors.values[slot][design.rows], vectors.known[slot][design.rows]
-        x = centered(values, known)
+        x, known = everywhere, all_known
+        if len(design.rows) < len(known):
+            known = all_known[design.rows]
+            x = centered(vectors.values[slot][design.rows], known)
         counts = np.bincount(design.codes[known], minlength=design.kinds)
         largest = int(counts.argmax())
         observed = between(x, known, design.codes[None], design.kinds, largest)
         shuffled = between(x, known, design.shuffled, design.kinds, largest)
-        drawn = weighted_between(x, known, design.codes, design.weights, design.kinds)
-        total = float((x.astype(np.float64) ** 2).sum())
+        lengths = np.einsum("ij,ij->i", x, x, dtype=np.float64)
         sizes = (int(known.sum()), int((counts > 0).sum()))
-        variations.append(Variation(float(observed[0]), total, *sizes, shuffled, drawn))
+        drawn = drawn_squares(x, lengths, known, design)
+        variations.append(Variation(float(observed[0]), float(lengths.sum()), *sizes, shuffled, drawn))
     return variations
+
+
+def drawn_squares(x: Array, lengths: Array, known: Array, design: Design) -> Array:
+    """Sums of squares (draw, 2) between the values and in total, with each row counted as often as it was drawn."""
+    between, total = np.zeros((2, len(design.weights)))
+    mean, size = np.zeros((len(design.weights), x.shape[1])), np.zeros(len(design.weights))
+    for code in range(design.kinds):
+        rows = np.flatnonzero(known & (design.codes == code))
+        weights = design.weights[:, rows]
+        sums, count = (weights @ x[rows]).astype(np.float64), weights.sum(1, dtype=np.float64)
+        between += np.einsum("ij,ij->i", sums, sums) / np.maximum(count, 1)
+        total += weights @ lengths[rows]
+        mean += sums
+        size += count
+    common = np.einsum("ij,ij->i", mean, mean) / np.maximum(size, 1)
+    return np.stack([between - common, total - common], 1)
 
 
 class Pooled:

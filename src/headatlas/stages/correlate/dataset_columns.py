@@ -15,6 +15,8 @@ from headatlas.atlas.schema import BOOKKEEPING, LENGTHS
 from headatlas.atlas.store import Atlas
 from headatlas.data.text_columns import TEXT_COLUMNS, TextColumn
 from headatlas.errors import OptionError
+from headatlas.stages.correlate.effect import table_v
+from headatlas.wording.thresholds import SAME_COLUMN
 
 Array = NDArray[Any]
 
@@ -156,6 +158,20 @@ def _number(value: float) -> str:
 
 def _written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def same_columns(columns: Sequence[Column]) -> dict[str, str]:
+    """Columns whose values nearly follow from an earlier one that is not such a column itself, and which one."""
+    same: dict[str, str] = {}
+    for number, column in enumerate(columns):
+        for other in columns[:number]:
+            known = (column.codes >= 0) & (other.codes >= 0)
+            table = np.zeros((len(column.values), len(other.values)), np.int64)
+            np.add.at(table, (column.codes[known], other.codes[known]), 1)
+            if other.name not in same and table_v(table) >= SAME_COLUMN:
+                same[column.name] = other.name
+                break
+    return same
 
 
 @dataclass(frozen=True)

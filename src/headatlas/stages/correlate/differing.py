@@ -19,7 +19,12 @@ MOST = 3
 
 @dataclass(frozen=True)
 class Difference:
-    """A statistic of a head: its mean for each value, and how far these spread in standard deviations of all maps."""
+    """A statistic of a head: its mean for each value, and how far these spread.
+
+    `spread` is the standard deviation of the means, minus those of the mean head on the same texts, in standard
+    deviations of all maps. So it leaves out what the text alone changes: in a text of one sentence, every head attends
+    within the sentence.
+    """
 
     statistic: str
     spread: float
@@ -41,8 +46,11 @@ def _of_column(combined: dict[str, Array], design: Design) -> list[list[Differen
     member = np.eye(design.kinds)[design.codes]  # (row, value)
     spreads, means = [], []
     for values in combined.values():
-        spread, value_means = _compare(values, values[design.rows], member)
-        spreads.append(spread)
+        value_means, _ = _means(values[design.rows], member)
+        special = values - _mean_head(values)
+        known = special[np.isfinite(special)]
+        scale = float(known.std(dtype=np.float64)) if len(known) else 0.0
+        spreads.append(_spread(*_means(special[design.rows], member), scale))
         means.append(value_means)
     ranked = np.argsort(-np.nan_to_num(np.array(spreads), nan=-1.0), axis=0, kind="stable")  # (rank, slot)
     names, groups = list(combined), [statistic(name).group for name in combined]
@@ -58,14 +66,28 @@ def _of_column(combined: dict[str, Array], design: Design) -> list[list[Differen
     return result
 
 
-def _compare(everywhere: Array, values: Array, member: Array) -> tuple[Array, Array]:
-    """The spread (slot,) of the means (value, slot) of one statistic (row, slot)."""
+def _mean_head(values: Array) -> Array:
+    """The mean (row, 1) over the heads that have a value."""
+    known = np.isfinite(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean: Array = np.where(known, values, 0).sum(1, keepdims=True, dtype=np.float64) / known.sum(1, keepdims=True)
+    return mean
+
+
+def _means(values: Array, member: Array) -> tuple[Array, Array]:
+    """Means and counts (value, slot) of a statistic (row, slot)."""
     known = np.isfinite(values)
     counts = member.T @ known
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = member.T @ np.where(known, values, 0) / counts
+        return member.T @ np.where(known, values, 0) / counts, counts
+
+
+def _spread(means: Array, counts: Array, scale: float) -> Array:
+    """The standard deviation (slot,) of means, weighted by their counts."""
+    if scale <= 0:
+        return np.full(means.shape[1], np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(means * counts, 0) / counts.sum(0)
         variance = np.nansum(counts * (means - mean) ** 2, 0) / counts.sum(0)
-        scale = float(np.std(everywhere[np.isfinite(everywhere)], dtype=np.float64)) if known.any() else 0.0
-    spread: Array = np.sqrt(variance) / scale if scale > 0 else np.full(values.shape[1], np.nan)
-    return spread, means
+    spread: Array = np.sqrt(variance) / scale
+    return spread

@@ -1,4 +1,4 @@
-"""Compiled sums of squares between the values of a column, for many shuffles or bootstrap draws of one head."""
+"""Compiled sums of squares between the values of a column, for many shuffles of its values."""
 
 from __future__ import annotations
 
@@ -54,37 +54,4 @@ def between(x: Any, known: Any, codes: Any, kinds: int, largest: int) -> Any:
                     square += sums[value, j] * sums[value, j]
                 total += square / counts[value]
         squares[number] = total
-    return squares
-
-
-@njit(**HOW)
-def weighted_between(x: Any, known: Any, codes: Any, weights: Any, kinds: int) -> Any:
-    """Sums of squares (draw, 2) between the values and in total, with each row counted as often as its weight says."""
-    width = x.shape[1]
-    squares = np.zeros((len(weights), 2))
-    sums = np.empty((kinds, width), np.float32)
-    counts = np.empty(kinds)
-    lengths = np.zeros(len(x))
-    for row in range(len(x)):
-        for j in range(width):
-            lengths[row] += x[row, j] * x[row, j]
-    for draw in range(len(weights)):
-        sums[:] = 0
-        counts[:] = 0
-        for row in range(len(x)):
-            weight = weights[draw, row]
-            if known[row] and weight > 0:
-                counts[codes[row]] += weight
-                squares[draw, 1] += weight * lengths[row]
-                for j in range(width):
-                    sums[codes[row], j] += weight * x[row, j]
-        size = max(1.0, counts.sum())
-        for j in range(width):
-            total = 0.0
-            for value in range(kinds):
-                total += sums[value, j]
-                if counts[value] > 0:
-                    squares[draw, 0] += sums[value, j] * sums[value, j] / counts[value]
-            squares[draw, 0] -= total * total / size
-            squares[draw, 1] -= total * total / size
     return squares
