@@ -1,17 +1,23 @@
 """Columns computed from a text, against values counted by hand, and where they are used."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
 from headatlas.data.text_columns import TEXT_COLUMNS
 from headatlas.errors import OptionError
 from headatlas.stages.correlate import dataset_columns
+from support.docs import assert_table
 from support.planted import planted, replace_examples
 
 COMPUTE = {column.name: column.compute for column in TEXT_COLUMNS}
 
 
-def test_every_column_is_declared_completely():
+def test_every_column_is_declared_completely_and_in_the_docs_table():
+    rows = [f"| `{column.name}` | {column.definition} |" for column in TEXT_COLUMNS]
+    page = Path(__file__).parents[2] / "docs" / "correlate.md"
+    assert_table(page, "text-columns", ["| column | value |", "| --- | --- |", *rows])
     assert len(COMPUTE) == len(TEXT_COLUMNS)
     assert all(column.label and column.definition and column.name.isidentifier() for column in TEXT_COLUMNS)
 
