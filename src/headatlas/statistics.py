@@ -116,6 +116,11 @@ class Statistic:
         return "; ".join(filter(None, [self.unit, self.remark]))
 
     @property
+    def grows(self) -> bool:
+        """Whether it grows with the length of a text, whatever the head does."""
+        return self.unit == "nats" or (isinstance(self.source, RowMean) and self.source.length == "tokens")
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """The stored statistics whose sum measures it in a sentence: itself, or those it is combined from."""
         return self.source.plus if isinstance(self.source, Combined) else (self.name,)

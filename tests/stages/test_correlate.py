@@ -5,34 +5,16 @@ import pyarrow as pa
 import pytest
 
 from headatlas import collect, correlate
-from headatlas.atlas import engine
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError, StoreError
 from headatlas.stages.collect.dataset_tables import EXAMPLES
 from headatlas.stages.correlate import dataset_columns
 from headatlas.stages.correlate.exemplars import exemplars, unlike
-from support.planted import drawn, planted
+from support.planted import clustered, drawn, planted
 
-TABLES = ("clusters", "evidence", "cells", "associations", "exemplars", "profiles", "related", "locality")
-
-
-def clustered(atlas, labels, *, name="kmeans", level="maps", seed=0, missing=()):
-    """Write a clustering as the stage cluster does."""
-    labels = labels.astype(np.int32)
-    for layer, head in missing:
-        labels[:, layer, head] = -2
-    distance = np.random.default_rng(seed).random(labels.shape).astype(np.float32)
-    block = 16
-    sizes = dict(zip(("example", "layer", "head"), labels.shape, strict=True))
-    numbers, counts = np.unique(labels[labels >= 0], return_counts=True)
-    rows = [{"cluster": int(c), "maps": int(n), "share": n / labels.size, "stability": 0.9}
-            for c, n in zip(numbers, counts, strict=True)]  # fmt: skip
-    with engine.result(atlas, "cluster", name, {"seed": seed, "level": level}) as result:
-        for array, values in (("labels", labels), ("distance", distance)):
-            result.create_array(array, sizes, block)
-            result.write_blocks(array, 0, values)
-        result.finish({"level": level, "clusters": rows})
-    return labels, distance
+TABLES = (
+    "clusters", "evidence", "cells", "associations", "exemplars", "profiles", "related", "locality", "changes", "text"
+)  # fmt: skip
 
 
 def preference(layers=4, heads=5, kinds=5):
@@ -115,7 +97,9 @@ def test_names_homes_and_summary(atlas):
     assert "5 clusters: previous token, separator sink, broad, and 2 more" in str(atlas)
     facts = atlas.facts("correlate", "kmeans")
     assert facts["names"][0] == {"cluster": 0, "phrases": ["previous token"], "ordinal": 1} and "line" not in facts
-    assert facts["thresholds"] == {"one_job": 0.75, "mostly": 0.5, "significant": 0.05, "surplus": 1.25, "worth": 1.1}
+    expected = {"one_job": 0.75, "mostly": 0.5, "significant": 0.05, "surplus": 1.25, "worth": 1.1, "explained": 0.1}
+    expected |= {"matters": 0.01, "groups": 20, "differs": 0.05, "same_column": 0.8}
+    assert facts["thresholds"] == expected
 
 
 def test_profiles_and_related_heads(atlas):
@@ -252,7 +236,11 @@ def test_columns(monkeypatch):
     assert columns["flag"].left_out == 1 and not columns["flag"].binned and columns["age"].codes[2] == -1
     assert columns["age"].binned and columns["age"].left_out == 1 and columns["n_tokens"].left_out == 0
     assert len(messages) == 1 and "same" in messages[0] and "many" in messages[0]
-    for name, words in [("nothing", "the columns are: n_tokens"), ("same", "same value"), ("id", "no column 'id'")]:
+    for name, words in [
+        ("nothing", "are: same, flag, many, age, n_to"),
+        ("same", "same value"),
+        ("id", "no column 'id'"),
+    ]:
         with pytest.raises(OptionError, match=words):
             dataset_columns.chosen_columns(table, [name])
     many = pa.table({"word": [str(n) for n in range(60)], "number": list(range(60))})

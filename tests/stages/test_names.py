@@ -7,7 +7,7 @@ from scipy.spatial.distance import jensenshannon
 from sklearn.metrics import adjusted_mutual_info_score
 
 from headatlas.stages.correlate import counts, factors, shuffle
-from headatlas.stages.correlate.contrasts import _sources
+from headatlas.stages.correlate.contrasts import statistic_sources
 from headatlas.stages.correlate.dataset_columns import Column, units
 from headatlas.stages.correlate.effect import Draws, adjusted_information, bound, cliffs_delta, corrected, table_v
 from headatlas.stages.correlate.heads import related, shares, similarity
@@ -52,7 +52,7 @@ def test_counts_and_associations_against_slow_ones():
 
 def test_null_of_heads_and_layers_is_the_simulated_one():
     maps = counts.coded(labels_of(examples=20))
-    tables = np.array([shuffle.within_rows(maps.codes, maps.kinds, 1, n) for n in range(20_000)])
+    tables = np.array([shuffle.within_rows(maps.codes, maps.kinds, maps.group, 1, n) for n in range(20_000)])
     assert (tables.sum((1, 2)) == (maps.codes >= 0).sum()).all()
     both = [(tables, counts.null_heads(maps.codes, maps.kinds))]
     both += [(maps.by_layer(tables), counts.null_layers(maps.codes, maps.kinds, maps.layer))]
@@ -253,7 +253,7 @@ def test_rules_for_names():
 
 
 def test_sums_and_differences_of_statistics():
-    sources = _sources(["previous", "next", "offset+2", "offset+3", "offset+4", "induction"])
+    sources = statistic_sources(["previous", "next", "offset+2", "offset+3", "offset+4", "induction"])
     assert sources["just_after"] == ([1, 2, 3, 4], []) and sources["induction_only"] == ([5], [1])
     assert "just_before" not in sources and sources["next"] == ([1], [])
     assert phrases([Evidence("induction", 0.5, 0.1, 0.9, 0.8, 1.0)]) == []  # it may be just the next token

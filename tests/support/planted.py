@@ -5,6 +5,7 @@ import pyarrow as pa
 
 from headatlas.atlas import engine
 from headatlas.atlas.store import Atlas
+from support.atlases import writer
 
 STATS = ["previous", "self", "next", "first", "special:[SEP]", "entropy_relative", "largest", "distance_share"]
 TYPICAL = np.array(  # one row per pattern, one column per statistic
@@ -30,6 +31,7 @@ def drawn(preference, examples, seed=0):
 def planted(path, patterns, *, width=6, block=16, noise=0.3, seed=0, columns=None, missing=()):
     """An atlas with these patterns (example, layer, head) in features, statistics and pooled maps; `missing` heads."""
     rng = np.random.default_rng(seed)
+    patterns = np.asarray(patterns)
     examples, layers, heads = patterns.shape
     centers = np.random.default_rng(1234).normal(size=(len(TYPICAL), width)) * 4
     features = centers[patterns] + noise * rng.normal(size=(*patterns.shape, width))
@@ -81,6 +83,31 @@ def plant_features(atlas, name, features, block):
         result.create_array("features", sizes, block)
         result.write_blocks("features", 0, features.astype(np.float16))
         result.finish({"width": features.shape[-1]})
+
+
+def replace_examples(atlas, columns):
+    """Write the table `examples` again, with these columns in addition to its example numbers and ids."""
+    table = atlas.table("examples").select(["example", "id"]).to_pydict() | columns
+    writer(atlas, "collect", "collect").write_table("examples", pa.table(table))
+
+
+def clustered(atlas, labels, *, name="kmeans", level="maps", seed=0, missing=()):
+    """Write a clustering as the stage cluster does."""
+    labels = labels.astype(np.int32)
+    for layer, head in missing:
+        labels[:, layer, head] = -2
+    distance = np.random.default_rng(seed).random(labels.shape).astype(np.float32)
+    block = 16
+    sizes = dict(zip(("example", "layer", "head"), labels.shape, strict=True))
+    numbers, counts = np.unique(labels[labels >= 0], return_counts=True)
+    rows = [{"cluster": int(c), "maps": int(n), "share": n / labels.size, "stability": 0.9}
+            for c, n in zip(numbers, counts, strict=True)]  # fmt: skip
+    with engine.result(atlas, "cluster", name, {"seed": seed, "level": level}) as result:
+        for array, values in (("labels", labels), ("distance", distance)):
+            result.create_array(array, sizes, block)
+            result.write_blocks(array, 0, values)
+        result.finish({"level": level, "clusters": rows})
+    return labels, distance
 
 
 def _map(kind):

@@ -80,7 +80,8 @@ def test_tables_of_a_result_as_text_and_csv(chain):
     rows = list(csv.DictReader(io.StringIO(done("table", path, "clusters", "--csv"))))
     assert [int(row["maps"]) for row in rows] == [row["maps"] for row in clusters]
     assert [row["name"] for row in rows] == [row["name"] for row in clusters]
-    for name in ("quality", "choices", "evidence", "cells", "associations", "exemplars", "profiles", "related"):
+    tables = ("quality", "choices", "evidence", "cells", "associations", "exemplars", "profiles", "related")
+    for name in (*tables, "changes", "text"):
         assert len(done("table", path, name, "--of", "kmeans", "--csv").splitlines()) > 1
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import ROOT
 from headatlas.stages.collect import layout
-from headatlas.stages.correlate.contrasts import _sources
+from headatlas.stages.correlate.contrasts import statistic_sources
 from headatlas.statistics import COMBINED, SINKS, SPECIAL, STATISTICS, Relation, collected, special, statistic
 from headatlas.web.api.typescript import statistics_ts
 from support import reference, small_maps
@@ -56,7 +56,7 @@ def test_every_statistic_of_an_image_is_exact():
 
 def test_combined_statistics_are_sums_and_differences_of_collected_ones():
     fast, slow = text_map("encoder")
-    sources = _sources([*fast])
+    sources = statistic_sources([*fast])
     values = np.array([*fast.values()])
     windows = {"just_before": (-4, -1), "just_after": (1, 4), "around": (-4, 4)}
     expected = {

@@ -113,3 +113,41 @@ def test_thresholds_are_ordered_shares():
         assert 0 < value < 1
     assert thresholds.FAIR < thresholds.STABLE and thresholds.MOSTLY_FAITHFUL < thresholds.FAITHFUL
     assert thresholds.MOSTLY < thresholds.ONE_JOB
+
+
+HEADS = [wording.HeadShare(layer=18, head=head, share=0.9 - head / 10) for head in range(8)]
+WHY = wording.Contrast(heads=HEADS[:2], statistic="attention to the same token elsewhere", high=0.831, high_value="rep",
+                       low=0.0204, low_value="plain")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("heads", "why", "text"),
+    [
+        (HEADS[:1], None, "1 head changes with kind: L18·H0 (90%)"),
+        (HEADS[:1], WHY | {"heads": HEADS[:1]}, "1 head changes with kind: L18·H0 (90%); its attention to the same "
+         "token elsewhere is 0.83 if kind = rep, 0.020 if kind = plain"),
+        (HEADS[:2], WHY, "2 heads change with kind: L18·H0 (90%) and L18·H1 (80%); their attention to the same token "
+         "elsewhere is 0.83 if kind = rep, 0.020 if kind = plain"),
+        (HEADS, WHY, "8 heads change with kind: L18·H0 (90%), L18·H1 (80%), L18·H2 (70%), L18·H3 (60%), L18·H4 (50%), "
+         "and 3 more; in L18·H0 and L18·H1 attention to the same token elsewhere is 0.83 if kind = rep, 0.020 if "
+         "kind = plain"),
+    ],
+)  # fmt: skip
+def test_heads_that_change(heads, why, text):
+    assert wording.changes_line("kind", "kind", heads, why) == text
+
+
+def test_what_is_explained():
+    limits = (thresholds.SIGNIFICANT, thresholds.MATTERS)
+    whole = "the variation of all maps"
+    for share, p, text in [
+        ((0.5, 0.4, 0.6), 0.001, f"explains 50% [40%, 60%] of {whole}, p = 0.001"),
+        ((0.01, None, None), 0.0001, f"explains 1% of {whole}, p < 0.001"),
+        ((0.0099, 0.005, 0.02), 0.001, f"explains less than 1% of {whole}: too little to matter"),
+        ((-0.02, -0.1, 0.1), 0.6, f"explains no more of {whole} than chance (p = 0.60)"),
+        ((0.5, 0.4, 0.6), 0.05, f"explains no more of {whole} than chance (p = 0.050)"),
+        ((0.5, 0.4, 0.6), None, f"explains no more of {whole} than chance (p = –)"),
+    ]:
+        assert wording.explained_line(*share, p, False, *limits) == text
+    assert "within heads" in wording.explained_line(0.5, None, None, 0.001, True, *limits)
+    assert wording.same_columns_line(["a"], "b") == "a goes with b: what changes with them cannot be told apart"

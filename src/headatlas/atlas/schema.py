@@ -188,6 +188,8 @@ STAGES = _declare(
             Table("related", "the most similar heads of each head"),
             Table("locality", "whether heads of one layer, or of adjacent ones, are alike"),
             Table("node_names", "one row per node of a tree, to one level below its default cut: name and reasons"),
+            Table("changes", "one row per head and column: how much of the head's variation it explains"),
+            Table("text", "one row per head: how much its maps vary from text to text"),
         ),
     ),
     Stage(

@@ -226,6 +226,23 @@ class Atlas:
             opened = pq.ParquetFile(file)
             return opened.read(columns) if groups is None else opened.read_row_groups(groups, columns)
 
+    def table_columns(self, name: str, of: str | None = None) -> list[str]:
+        """Names of the columns of a table, which is not read."""
+        import pyarrow.parquet as pq
+
+        with self._table_file(name, of) as file:
+            names: list[str] = pq.read_schema(file).names
+            return names
+
+    def table_parts(self, name: str, columns: list[str] | None = None) -> Iterator[pa.Table]:
+        """A table from its first row to its last, a row group at a time."""
+        import pyarrow.parquet as pq
+
+        with self._table_file(name) as file:
+            opened = pq.ParquetFile(file)
+            for group in range(opened.num_row_groups):
+                yield opened.read_row_group(group, columns)
+
     def has_table(self, name: str, of: str | None = None) -> bool:
         """Whether a table exists."""
         spec = schema.TABLES[name]

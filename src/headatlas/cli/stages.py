@@ -164,13 +164,22 @@ def project(
 
     headatlas correlate sample.atlas
 
-    headatlas correlate sample.atlas --of dbscan --column topic --column style"""
+    headatlas correlate sample.atlas --of dbscan --column topic --column style
+
+    headatlas correlate chats.atlas --group conversation"""
 )
 def correlate(
     path: AtlasPath,
     of: Of = None,
     column: Annotated[
         list[str] | None, typer.Option(help="Column of the dataset; by default all suitable ones.")
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="Column whose equal values have one source: such texts are shuffled together.",
+            show_default="declared by the reader",
+        ),
     ] = None,
     permutations: Annotated[int, typer.Option(help="Permutations per test.")] = 999,
     seed: Seed = 0,
@@ -179,5 +188,5 @@ def correlate(
     from headatlas.stages import correlate as stage
 
     atlas = open_atlas(path)
-    stage.clusters(atlas, of=of, columns=column, permutations=permutations, seed=seed)
+    stage.clusters(atlas, of=of, columns=column, group=group, permutations=permutations, seed=seed)
     typer.echo(stage.summary(atlas, of=of))

@@ -77,7 +77,8 @@ class Source(Protocol):
 class Dataset:
     """Examples that are read from their source on each iteration, so memory does not grow with their number.
 
-    `skipped` lists the examples that the last iteration skipped.
+    `skipped` lists the examples that the last iteration skipped. `group` names the column, of those that an atlas
+    stores, whose equal values have one source, such as questions on one passage (`pair`).
 
     >>> from headatlas.data import load
     >>> dataset = load(["one", "  ", "three"])
@@ -94,6 +95,7 @@ class Dataset:
         *,
         modality: Modality = "text",
         window: Window | None = None,
+        group: str | None = None,
         limit: int | None = None,
     ) -> None:
         if limit is not None and limit < 1:
@@ -101,6 +103,7 @@ class Dataset:
         self.name = name
         self.modality: Modality = modality
         self.window = window
+        self.group = group
         self.skipped: list[Skipped] = []
         self._source = source
         self._limit = limit
@@ -138,7 +141,9 @@ class Dataset:
         3
         """
         limit = limit if self._limit is None else min(limit, self._limit)
-        return Dataset(self.name, self._source, modality=self.modality, window=self.window, limit=limit)
+        return Dataset(
+            self.name, self._source, modality=self.modality, window=self.window, group=self.group, limit=limit
+        )  # fmt: skip
 
     @cached_property
     def fingerprint(self) -> str:

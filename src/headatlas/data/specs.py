@@ -89,7 +89,9 @@ def _stored(spec: str, columns: Columns, limit: int | None) -> Dataset:
         raise OptionError(f"{reader.form} has fixed columns. Omit text_column and pair_column.")
     reader.check(path)
     source = Stored(reader, path, columns)
-    return Dataset(spec, source, modality=reader.modality, window=reader.window, limit=limit)
+    return Dataset(
+        spec, source, modality=reader.modality, window=reader.window, group=reader.group, limit=limit
+    )  # fmt: skip
 
 
 def _resolve(spec: str) -> tuple[Reader, str]:

@@ -3,6 +3,16 @@
 The page has its counterpart in frontend/src/lib/wording; tests hold both to tests/support/wording_cases.json.
 """
 
+from headatlas.wording.changes import (
+    SHOWN,
+    Contrast,
+    changes_line,
+    explained_line,
+    few_groups_line,
+    more_columns_line,
+    no_changes_line,
+    same_columns_line,
+)
 from headatlas.wording.clusters import (
     MIXED,
     NOISE,
@@ -44,19 +54,24 @@ from headatlas.wording.trees import node_line, node_name
 __all__ = [
     "MIXED",
     "NOISE",
+    "SHOWN",
     "Association",
+    "Contrast",
     "HeadShare",
     "Place",
     "Reason",
     "amount",
     "association",
     "capitalize",
+    "changes_line",
     "cluster_name",
     "cluster_size",
     "clusters_sentence",
     "count",
+    "explained_line",
     "factor_line",
     "faithful",
+    "few_groups_line",
     "head_lines",
     "head_list",
     "head_name",
@@ -67,6 +82,8 @@ __all__ = [
     "locality_line",
     "many",
     "method_name",
+    "more_columns_line",
+    "no_changes_line",
     "node_line",
     "node_name",
     "noise_line",
@@ -80,6 +97,7 @@ __all__ = [
     "reason",
     "reasons",
     "result_line",
+    "same_columns_line",
     "signed",
     "stability_word",
     "untested",

@@ -197,6 +197,7 @@ UNTESTED = {
     "one value": "one value only: nothing to test",
     "one label per head": "each head has one label by construction: nothing to test",
     "same in all examples": "labels are the same in all examples: nothing to test",
+    "few groups": "too few independent texts: nothing is tested",
 }
 
 

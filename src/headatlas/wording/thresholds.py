@@ -12,12 +12,22 @@ MOSTLY = 0.5  # a head belongs to a cluster if at least this share of its maps l
 SIGNIFICANT = 0.05  # p, or q after Benjamini and Hochberg, must be below this
 SURPLUS = 1.25  # a layer belongs to a cluster if it has this many times its fair share of it
 WORTH = 1.1  # a column's value is mentioned if it has this many times the maps expected
+EXPLAINED = 0.1  # a head changes with a column that explains at least this share of its variance
+MATTERS = 0.01  # a head, layer, example or column that explains less of the variance of maps does not matter
+DIFFERS = 0.05  # a statistic whose means differ less between the values of a column is not mentioned
+SAME_COLUMN = 0.8  # Cramér's V of two columns from which on their effects cannot be told apart
+GROUPS = 20  # with fewer independent texts, nothing is tested
 ANALYSIS = {
     "one_job": ONE_JOB,
     "mostly": MOSTLY,
     "significant": SIGNIFICANT,
     "surplus": SURPLUS,
     "worth": WORTH,
+    "explained": EXPLAINED,
+    "matters": MATTERS,
+    "groups": GROUPS,
+    "differs": DIFFERS,
+    "same_column": SAME_COLUMN,
 }
 
 # what words stand for

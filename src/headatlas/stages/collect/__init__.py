@@ -123,6 +123,8 @@ def _inputs(model: Model, dataset: Dataset) -> dict[str, Any]:
 def _atlas(path: str | os.PathLike[str], model: Model, dataset: Dataset, options: Options) -> Atlas:
     """Create the atlas, or open it and check that it is the same collection."""
     data = {"name": dataset.name, "modality": dataset.modality, "fingerprint": dataset.fingerprint}
+    if dataset.group is not None:
+        data["group"] = dataset.group
     header = {"model": model.facts(), "data": data}
     atlas = Atlas.open(path) if Files(path).exists(HEADER) else Atlas.create(path, header)
     if not atlas.entries("collect"):  # a run may have stopped before it started

@@ -16,9 +16,11 @@ from headatlas.errors import OptionError
 from headatlas.stages.correlate import home, tables
 from headatlas.stages.correlate.contrasts import Statistics, compared
 from headatlas.stages.correlate.counts import Coded, read
-from headatlas.stages.correlate.dataset_columns import Column, chosen_columns
+from headatlas.stages.correlate.dataset_columns import Column, read_columns, same_columns
 from headatlas.stages.correlate.effect import Draws
 from headatlas.stages.correlate.factors import Factor, head_tables, tests
+from headatlas.stages.correlate.groups import Groups, group_column, read_groups
+from headatlas.stages.correlate.input_changes import input_changes
 from headatlas.stages.correlate.locality import locality
 from headatlas.stages.correlate.names import Name, names
 from headatlas.stages.correlate.node_names import name_nodes, read_outline, rows_of
@@ -35,44 +37,77 @@ def clusters(
     *,
     of: str | None = None,
     columns: Sequence[str] | None = None,
+    group: str | None = None,
     permutations: int = 999,
     seed: int = 0,
     exemplars: int = 8,
 ) -> pa.Table:
-    """Describe a clustering, the latest or the one called `of`, and return the table `clusters`.
+    """Describe a clustering, and what the input changes in each head, and return the table `clusters`.
 
-    `columns` of the table `examples` are compared with the clusters, by default all with 2 to 50 values, and numbers.
-    Significance comes from `permutations` shuffles that respect the design, intervals from a bootstrap over examples.
-    `exemplars` maps of each cluster are listed as typical, and as many as most unlike it.
+    Writes the tables clusters, evidence, cells, associations, exemplars, profiles, related, locality, changes and text;
+    for a clustering by method `tree` also node_names.
 
-    Writes the tables clusters, evidence, cells, associations, exemplars, profiles, related and locality; for a
-    clustering by method `tree` also node_names.
+    >>> import headatlas as ha
+    >>> texts = ["The cat sat.", "It slept, then it ate.", "Who ate? It did.", "A cat, a cat."]
+    >>> atlas = ha.collect.maps("packaged", texts, "memory://input.atlas")
+    >>> vectors = ha.features.image(atlas, "stats")
+    >>> labels = ha.cluster.kmeans(atlas, k=3)
+    >>> table = ha.correlate.clusters(atlas, columns=["question"], permutations=9)
+    >>> table.num_rows, atlas.table("changes").num_rows  # three clusters; 72 heads and one column
+    (3, 72)
+
+    Parameters
+    ----------
+    atlas : Atlas
+        An atlas with a clustering.
+    of : str, optional
+        Name of the clustering; the latest if not given.
+    columns : sequence of str, optional
+        Columns to compare; by default all with 2 to 50 values, and numbers: those of the dataset, then those computed
+        from its texts.
+    group : str, optional
+        Column of the table `examples` whose equal values have one source and are shuffled and drawn together, like the
+        windows of one text; by default the column that the reader declares, if any. `id` undoes that.
+    permutations : int
+        Number of shuffles per test; they respect the design.
+    seed : int
+        Random seed of shuffles, samples and bootstrap.
+    exemplars : int
+        Maps of each cluster that are listed as typical, and as many as most unlike it.
+
+    Returns
+    -------
+    clusters : pyarrow.Table
+        One row per cluster.
     """
     of = atlas.needed("cluster", of)
     if permutations < 1 or exemplars < 0 or seed < 0:
         raise OptionError("at least 1 permutation is needed, and neither exemplars nor the seed can be negative")
-    chosen = chosen_columns(atlas.table("examples"), columns)
-    options = {"columns": list(columns) if columns is not None else None, "permutations": permutations}
-    options |= {"seed": seed, "exemplars": exemplars}
+    group = group_column(atlas, group)
+    chosen = read_columns(atlas, columns)
+    options: dict[str, Any] = {"columns": list(columns) if columns is not None else None}
+    options |= {"permutations": permutations, "seed": seed, "exemplars": exemplars, "group": group}
     with engine.result(atlas, "correlate", of, options, inputs={"cluster": of}) as result:
         if not result.finished:
-            new_tables, facts = _describe(atlas, of, chosen, permutations, seed, exemplars)
+            groups = read_groups(atlas, group)
+            new_tables, facts = _describe(atlas, of, chosen, groups, permutations, seed, exemplars)
             files = [result.write_table(name, table) for name, table in new_tables.items()]
             result.finish(facts, files)
     return atlas.table("clusters", of)
 
 
 def _describe(
-    atlas: Atlas, of: str, columns: list[Column], permutations: int, seed: int, exemplars: int
+    atlas: Atlas, of: str, columns: list[Column], groups: Groups, permutations: int, seed: int, exemplars: int
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """The tables of a clustering, and the facts recorded with it."""
     facts = atlas.facts("cluster", of)
     level = facts.get("level", "maps")
-    maps = read(atlas, of)
-    draws = Draws(int(maps.group.max()) + 1, DRAWS if maps.group.max() > 0 and level == "maps" else 0, seed)
+    maps = read(atlas, of, groups.number)
+    draws = Draws(groups.count, DRAWS if groups.count > 1 and level == "maps" else 0, seed)
     rounds = 1 if level == "heads" else 2 + len(columns)
     with progress.bar("correlate", rounds * permutations, "shuffles") as step:
         factors = tests(maps, columns, level=level, permutations=permutations, seed=seed, draws=draws, step=step)
+    changed = input_changes(atlas, of, maps, columns, permutations=permutations, seed=seed, draws=DRAWS)
     outline = read_outline(atlas, of, maps) if atlas.has_table("nodes", of) else None
     statistics = compared(atlas, maps, seed, DRAWS, outline)
     named = _named(maps, statistics)
@@ -82,15 +117,20 @@ def _describe(
         "clusters": home.clusters(maps, named, factors, stability),
         "evidence": tables.evidence(maps, statistics),
         "cells": tables.cells(maps, factors),
-        "associations": tables.associations(factors),
+        "associations": tables.associations(factors, changed.shares),
         "exemplars": tables.examples_of(maps, _distance(atlas, maps, of), exemplars),
         "profiles": tables.profiles(maps, named),
         "related": tables.related_heads(maps, statistics),
         "locality": tables.neighbors(localities),
+        "changes": changed.changes,
+        "text": changed.text,
     }
     if outline is not None:
         new_tables["node_names"] = tables.node_names(rows_of(outline, name_nodes(outline, statistics.parts, named)))
-    return new_tables, _facts(maps, named, factors, level, statistics)
+    grouping = {"group": groups.column, "groups": groups.count}
+    labels = {column.name: column.label for column in columns if column.label}
+    about = grouping | changed.facts | {"labels": labels, "same_columns": same_columns(columns)}
+    return new_tables, _facts(maps, named, factors, level, statistics) | about
 
 
 def _named(maps: Coded, statistics: Statistics) -> dict[int, Name]:

@@ -50,18 +50,16 @@ def compared(atlas: Atlas, maps: Coded, seed: int, draws: int, outline: Outline 
     chosen = np.arange(examples)
     if examples > most:
         chosen = np.sort(np.random.default_rng([seed, 3]).choice(examples, most, replace=False))
-    values = _read(atlas, maps, chosen, len(names))
+    values = read_statistics(atlas, maps, chosen)
     codes = maps.codes[chosen].ravel()
     group = np.unique(maps.group[chosen], return_inverse=True)[1]
     bootstrap = Draws(int(group.max()) + 1, draws, seed)
     present, group_of_map = codes >= 0, np.repeat(group, slots)
     parts = None if outline is None else outline.codes[chosen].ravel()
-    sources = _sources(names)
+    sources = statistic_sources(names)
 
     def compare(name: str) -> tuple[str, Contrast, PartSums | None]:
-        plus, minus = sources[name]
-        combined = values[plus[0]] if len(plus) == 1 else values[plus].sum(0)
-        combined = combined - values[minus].sum(0) if minus else combined
+        combined = combined_statistic(values, *sources[name])
         groups = group_of_map[present]
         contrast = cliffs_delta(combined.ravel()[present], codes[present], groups, maps.kinds, bootstrap)
         if outline is None or parts is None:
@@ -78,7 +76,7 @@ def compared(atlas: Atlas, maps: Coded, seed: int, draws: int, outline: Outline 
     return Statistics(contrasts, means.T, len(chosen), of_parts)
 
 
-def _sources(names: list[str]) -> dict[str, tuple[list[int], list[int]]]:
+def statistic_sources(names: list[str]) -> dict[str, tuple[list[int], list[int]]]:
     """Each statistic, and those made from several, as the indices of statistics that are added and subtracted."""
     sources: dict[str, tuple[list[int], list[int]]] = {name: ([place], []) for place, name in enumerate(names)}
     for name, source in COMBINED.items():
@@ -87,9 +85,15 @@ def _sources(names: list[str]) -> dict[str, tuple[list[int], list[int]]]:
     return sources
 
 
-def _read(atlas: Atlas, maps: Coded, chosen: Array, count: int) -> Array:
+def combined_statistic(values: Array, plus: list[int], minus: list[int]) -> Array:
+    """A statistic (example, slot) from those of which it is the sum or difference."""
+    combined: Array = values[plus[0]] if len(plus) == 1 else values[plus].sum(0)
+    return combined - values[minus].sum(0) if minus else combined
+
+
+def read_statistics(atlas: Atlas, maps: Coded, chosen: Array) -> Array:
     """Statistics (statistic, example, slot) of some examples, block by block."""
-    values = np.empty((count, len(chosen), len(maps.layer)), np.float32)
+    values = np.empty((atlas.array("stats").shape[-1], len(chosen), len(maps.layer)), np.float32)
     for rows, part in read_blocks(atlas, "stats"):
         first, last = np.searchsorted(chosen, [rows.start, rows.stop])
         selected = part[chosen[first:last] - rows.start]

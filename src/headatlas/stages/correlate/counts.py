@@ -23,18 +23,23 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Coded:
-    """What is counted: the code of every map, what codes and slots stand for, and which examples are one text."""
+    """What is counted: the code of every map, what codes and slots stand for, and which examples have one source."""
 
     codes: Array  # (example, slot) int16; -1: no such map
     clusters: Array  # (code,) number of the cluster; noise, -1, last
     layer: Array  # (slot,)
     head: Array  # (slot,)
-    group: Array  # (example,) examples cut from one text have one number
+    group: Array  # (example,) examples that have one source, such as windows of one text, have one number
 
     @property
     def kinds(self) -> int:
         """Number of codes."""
         return len(self.clusters)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether a group has more than one example."""
+        return int(self.group.max()) + 1 < len(self.group)
 
     def heads(self) -> Array:
         """Counts (slot, code)."""
@@ -81,12 +86,10 @@ def one_example(all_maps: Coded) -> Coded:
     return Coded(codes, all_maps.clusters, all_maps.layer, all_maps.head, np.zeros(1, np.int64))
 
 
-def read(atlas: Atlas, of: str) -> Coded:
-    """The labels of a clustering; windows of one text are one group."""
+def read(atlas: Atlas, of: str, group: Array) -> Coded:
+    """The labels of a clustering, and the group of each example."""
     parts = [labels.astype(np.int16) for _, labels in read_blocks(atlas, "labels", of)]
-    table = atlas.table("examples", columns=["id"])
-    names = np.array([str(identifier) for identifier in table["id"].to_pylist()], object)
-    return coded(np.concatenate(parts), np.unique(names.astype(str), return_inverse=True)[1])
+    return coded(np.concatenate(parts), group)
 
 
 def null_heads(codes: Array, kinds: int) -> tuple[Array, Array]:
@@ -103,6 +106,21 @@ def null_layers(codes: Array, kinds: int, layer: Array) -> tuple[Array, Array]:
     with np.errstate(invalid="ignore", divide="ignore"):
         left = np.nan_to_num((maps - size) / (maps - 1))
     return size @ share, (size * left) @ (share * (1 - share))
+
+
+def grouped_spread(maps: Coded) -> tuple[Array, Array]:
+    """What one head's counts (code,) vary by when all examples of a group are shuffled over heads in the same way.
+
+    The variance, and the sum over groups of the squared range, by which Hoeffding bounds how far a sum can get.
+    """
+    order = np.argsort(maps.group, kind="stable")
+    starts = np.flatnonzero(np.diff(maps.group[order], prepend=-1))
+    variance, squared_range = np.zeros(maps.kinds), np.zeros(maps.kinds)
+    for code in range(maps.kinds):
+        counts = np.add.reduceat((maps.codes[order] == code).astype(np.int32), starts, 0)  # (group, slot)
+        variance[code] = counts.var(1).sum()
+        squared_range[code] = (np.ptp(counts, 1).astype(np.float64) ** 2).sum()
+    return variance, squared_range
 
 
 def _shares(codes: Array, kinds: int) -> tuple[Array, Array]:

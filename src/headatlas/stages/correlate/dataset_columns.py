@@ -1,9 +1,9 @@
-"""Columns of the dataset as a few values each: which can be used, and how numbers are cut in bins."""
+"""Columns as a few values each, the dataset's and those that follow from its texts, and how numbers are binned."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,17 @@ from numpy.typing import NDArray
 
 from headatlas import progress
 from headatlas.atlas.schema import BOOKKEEPING, LENGTHS
+from headatlas.atlas.store import Atlas
+from headatlas.data.text_columns import TEXT_COLUMNS, TextColumn
 from headatlas.errors import OptionError
+from headatlas.stages.correlate.effect import table_v
+from headatlas.wording.thresholds import SAME_COLUMN
 
 Array = NDArray[Any]
 
 MOST = 50  # distinct values
 BINS = 4
+LENGTH_LABELS = {"n_tokens": "the number of tokens", "n_target": "the number of target tokens"}
 
 
 @dataclass(frozen=True)
@@ -29,16 +34,63 @@ class Column:
     values: tuple[str, ...]
     binned: bool = False  # numbers, cut at their quartiles
     left_out: int = 0  # examples without a value
+    label: str = ""  # in a sentence, if not the name
 
 
-def usable(table: pa.Table) -> list[str]:
-    """Columns that can be requested."""
-    return [name for name in table.column_names if name not in BOOKKEEPING]
+def usable(names: Sequence[str]) -> list[str]:
+    """Columns that can be requested: those of the dataset first, then the lengths of its texts.
+
+    >>> usable(["example", "id", "n_tokens", "topic"])
+    ['topic', 'n_tokens']
+    """
+    of_dataset = [name for name in names if name not in BOOKKEEPING and name not in LENGTHS]
+    return of_dataset + [name for name in names if name in LENGTHS]
 
 
-def chosen_columns(table: pa.Table, requested: Sequence[str] | None) -> list[Column]:
-    """The requested columns or, by default, all that have between 2 and 50 values or are numbers."""
-    available = usable(table)
+def read_columns(atlas: Atlas, requested: Sequence[str] | None) -> list[Column]:
+    """The requested columns, or all that can be used: the dataset's, lengths, then those computed from the texts.
+
+    A column of the dataset hides a computed one of the same name.
+    """
+    stored = usable(atlas.table_columns("examples"))
+    is_text = atlas.header["data"]["modality"] == "text"
+    computed = [column for column in TEXT_COLUMNS if is_text and column.name not in stored]
+    names = None if requested is None else {*requested}
+    table = atlas.table("examples", columns=[name for name in stored if names is None or name in names])
+    for name, values in _computed(atlas, [c for c in computed if names is None or c.name in names]).items():
+        table = table.append_column(name, values)
+    names_of_computed = [column.name for column in computed]
+    labels = LENGTH_LABELS | {column.name: column.label for column in computed}
+    columns = chosen_columns(table, requested, [*stored, *names_of_computed], labels)
+    return [replace(column, label=labels.get(column.name, "")) for column in columns]
+
+
+def _computed(atlas: Atlas, columns: Sequence[TextColumn]) -> dict[str, pa.Array]:
+    """Columns computed from the text of each example and its pair, a part of the table at a time."""
+    values: dict[str, list[Any]] = {column.name: [] for column in columns}
+    if not columns:
+        return {}
+    parts = [name for name in atlas.table_columns("examples") if name in ("text", "pair")]
+    with progress.bar("reading texts", None, "examples") as advance:
+        for table in atlas.table_parts("examples", parts):
+            texts = ["\n".join(filter(None, row.values())) for row in table.to_pylist()]
+            for column in columns:
+                values[column.name] += [column.compute(text) for text in texts]
+            advance(len(texts))
+    return {name: pa.array(column) for name, column in values.items()}
+
+
+def chosen_columns(
+    table: pa.Table,
+    requested: Sequence[str] | None,
+    available: Sequence[str] | None = None,
+    silent: Container[str] = LENGTHS,
+) -> list[Column]:
+    """The requested columns or, by default, all `available` ones that have between 2 and 50 values or are numbers.
+
+    Columns that cannot be used are reported, except the `silent` ones.
+    """
+    available = usable(table.column_names) if available is None else available
     names = list(dict.fromkeys(available if requested is None else requested))
     unknown = [name for name in names if name not in available]
     if unknown:
@@ -52,7 +104,7 @@ def chosen_columns(table: pa.Table, requested: Sequence[str] | None) -> list[Col
             columns.append(column)
         elif requested is not None:
             raise OptionError(f"the column {name!r} {problem}: choose one with 2 to {MOST} values, or numbers")
-        elif name not in LENGTHS:
+        elif name not in silent:
             skipped.append(f"{name} ({problem})")
     if skipped:
         progress.say(f"columns left out: {', '.join(skipped)}")
@@ -91,17 +143,40 @@ def _binned(name: str, numbers: Array, left_out: int) -> Column:
     codes = np.where(np.isfinite(numbers), np.searchsorted(cuts, numbers, side="left"), -1)
     ends = [(known[codes[np.isfinite(numbers)] == code].min(), known[codes[np.isfinite(numbers)] == code].max())
             for code in range(len(cuts) + 1)]  # fmt: skip
-    values = tuple(f"{low:g}" if low == high else f"{low:g}–{high:g}" for low, high in ends)
+    values = tuple(_number(low) if low == high else f"{_number(low)}–{_number(high)}" for low, high in ends)
     return Column(name, codes, values, binned=True, left_out=left_out)
+
+
+def _number(value: float) -> str:
+    """A number as an end of a bin: three digits of a fraction are enough to recognize it.
+
+    >>> _number(1204.0), _number(0.0615385)
+    ('1204', '0.0615')
+    """
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.3g}"
 
 
 def _written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def same_columns(columns: Sequence[Column]) -> dict[str, str]:
+    """Columns whose values nearly follow from an earlier one that is not such a column itself, and which one."""
+    same: dict[str, str] = {}
+    for number, column in enumerate(columns):
+        for other in columns[:number]:
+            known = (column.codes >= 0) & (other.codes >= 0)
+            table = np.zeros((len(column.values), len(other.values)), np.int64)
+            np.add.at(table, (column.codes[known], other.codes[known]), 1)
+            if other.name not in same and table_v(table) >= SAME_COLUMN:
+                same[column.name] = other.name
+                break
+    return same
+
+
 @dataclass(frozen=True)
 class Units:
-    """What is shuffled as a whole, for one column: the groups of examples that come from one text."""
+    """What is shuffled as a whole, for one column: the groups of examples that have one source."""
 
     examples: Array  # those that have a value
     members: Array
@@ -110,14 +185,17 @@ class Units:
     kept: bool
 
 
-def units(codes: Array, group: Array) -> Units:
-    """Order examples by group. Where a column differs within a text, whole texts of equal size are swapped instead."""
+def units(codes: Array, group: Array, *, in_order: bool = False) -> Units:
+    """Order examples by group. Where a column differs within a group, whole groups of equal size are swapped instead.
+
+    `in_order` requires the latter.
+    """
     examples = np.flatnonzero(codes >= 0)
     group_index, size = np.unique(group[examples], return_inverse=True, return_counts=True)[1:]
     low, high = np.full(len(size), len(codes)), np.full(len(size), -1)
     np.minimum.at(low, group_index, codes[examples])
     np.maximum.at(high, group_index, codes[examples])
-    in_order = bool((low != high).any())
+    in_order = in_order or bool((low != high).any())
     stratum = size if in_order else np.zeros(len(size), np.int64)
     order = np.argsort(stratum, kind="stable")  # groups, stratum by stratum
     rank = np.empty(len(size), np.int64)

@@ -82,6 +82,16 @@ def bound(observed: Array, mean: Array, trials: Array) -> Array:
     return p
 
 
+def range_bound(deviation: Array, squared_range: Array) -> Array:
+    """Hoeffding's bound for a sum of independent numbers, from the sum of their squared ranges: weaker, but general.
+
+    >>> range_bound(np.array([3.0, 0.0]), np.array([4.0, 0.0])).round(4)
+    array([0.0222, 1.    ])
+    """
+    p: Array = np.minimum(1, 2 * np.exp(-2 * deviation**2 / np.maximum(squared_range, 1e-12)))
+    return p
+
+
 def _tail(x: Array, m: Array, trials: Array) -> Array:
     """One tail of the bound; 0 below none and above all of the trials."""
     with np.errstate(divide="ignore", invalid="ignore"):

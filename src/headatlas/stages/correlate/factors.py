@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headatlas import parallel
 from headatlas.numeric.metrics import interval
 from headatlas.stages.correlate import shuffle
-from headatlas.stages.correlate.counts import Coded, null_heads, null_layers, one_example
+from headatlas.stages.correlate.counts import Coded, grouped_spread, null_heads, null_layers, one_example
 from headatlas.stages.correlate.dataset_columns import Column, Units, units
 from headatlas.stages.correlate.effect import (
     Draws,
@@ -21,6 +21,7 @@ from headatlas.stages.correlate.effect import (
     corrected,
     cramers_v,
     phi_squared,
+    range_bound,
     table_v,
 )
 from headatlas.wording import head_name
@@ -118,33 +119,56 @@ def head_tables(maps: Coded, draws: Draws) -> Array:
 
 
 def heads_and_layers(maps: Coded, permutations: int, seed: int, draws: Draws, step: Step) -> list[Factor]:
-    """Both come from the same shuffles: labels are permuted over the heads of each example."""
+    """Both come from the same shuffles: labels are permuted over the heads of each example.
+
+    All examples of a group are permuted in the same way.
+    """
     heads = maps.heads()
     tables = [heads, maps.by_layer(heads)]
     nulls = [null_heads(maps.codes, maps.kinds), null_layers(maps.codes, maps.kinds, maps.layer)]
 
     def shuffled(number: int) -> list[Array]:
-        table = shuffle.within_rows(maps.codes, maps.kinds, seed, number)
+        table = shuffle.within_rows(maps.codes, maps.kinds, maps.group, seed, number)
         return [table, maps.by_layer(table)]
 
     new_tallies = [Tally(table, null[0]) for table, null in zip(tables, nulls, strict=True)]
     tallies = _tallied(shuffled, new_tallies, permutations, step)
     drawn = head_tables(maps, draws)
     named = [("head", _head_names(maps), drawn), ("layer", _layer_names(maps), maps.by_layer(drawn))]
+    spread = grouped_spread(maps) if maps.grouped else None
     factors = []
-    for (name, values, draw), table, tally, null in zip(named, tables, tallies, nulls, strict=True):
-        tail = bound(table, null[0], table.sum(1, keepdims=True))
-        cells = _cells(tally, null[1], tail, permutations, draw)
+    for (name, values, draw), table, tally, (mean, variance) in zip(named, tables, tallies, nulls, strict=True):
+        if spread is None:
+            tail = bound(table, mean, table.sum(1, keepdims=True))
+        else:
+            variance, tail = _grouped_null(maps, spread, table - mean)
+        cells = _cells(tally, variance, tail, permutations, draw)
         factors.append(_factor(name, values, tally, permutations, phi_squared(draw), cells, "heads"))
     return factors
 
 
+def _grouped_null(maps: Coded, spread: tuple[Array, Array], deviation: Array) -> tuple[Array, Array]:
+    """Variance and bound on p (value, code) of heads or layers, where examples of a group are permuted together."""
+    slots, by_layer = len(maps.layer), len(deviation) < len(maps.layer)
+    heads = (np.unique(maps.layer, return_counts=True)[1] if by_layer else np.ones(slots))[:, None]
+    variance: Array = heads * (slots - heads) / max(1, slots - 1) * spread[0]
+    return variance, range_bound(deviation, heads * spread[1])
+
+
 def _examples(maps: Coded, counts: Array, permutations: int, seed: int, draws: Draws, step: Step) -> Factor:
-    """Do examples differ in the clusters of their maps? Labels are permuted over the examples of each head."""
+    """Do examples differ in the clusters of their maps? Labels are permuted over the examples of each head.
+
+    Examples of a group stay together and trade places with groups of the same size.
+    """
     by_slot = np.ascontiguousarray(maps.codes.T)
+    slots = np.arange(len(by_slot))
+    unit = units(np.zeros(len(maps.codes), np.int64), maps.group, in_order=True)
 
     def shuffled(number: int) -> list[Array]:
-        return [shuffle.within_rows(by_slot, maps.kinds, seed, number)]
+        if maps.grouped:
+            grouping = (unit.members, unit.starts, unit.strata)
+            return [shuffle.groups_within_rows(by_slot, maps.kinds, *grouping, seed, number)]
+        return [shuffle.within_rows(by_slot, maps.kinds, slots, seed, number)]
 
     (tally,) = _tallied(shuffled, [Tally(counts, cells=False)], permutations, step)
     squares = counts**2 / np.maximum(counts.sum(1, keepdims=True), 1)
@@ -207,7 +231,7 @@ def _of_heads(maps: Coded, counts: Array, permutations: int, seed: int, step: St
     heads, layer_table = maps.heads(), single.by_layer(single.heads())
 
     def shuffled(number: int) -> list[Array]:
-        return [single.by_layer(shuffle.within_rows(single.codes, single.kinds, seed, number))]
+        return [single.by_layer(shuffle.within_rows(single.codes, single.kinds, single.group, seed, number))]
 
     mean, variance = null_layers(single.codes, single.kinds, single.layer)
     (tally,) = _tallied(shuffled, [Tally(layer_table, mean)], permutations, step)

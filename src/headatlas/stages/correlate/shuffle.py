@@ -27,11 +27,15 @@ def _mixed(state: Any) -> Any:
 
 
 @njit(**PART)
+def _shuffle_start(seed: Any, number: Any) -> Any:
+    """Where the random numbers of one shuffle begin."""
+    return _mixed(_mixed(U(seed) + GOLDEN) + GOLDEN * (U(number) + U(1)))
+
+
+@njit(**PART)
 def _start(seed: Any, number: Any, unit: Any) -> Any:
     """Where the random numbers of one unit of one shuffle begin."""
-    state = _mixed(U(seed) + GOLDEN)
-    state = _mixed(state + GOLDEN * (U(number) + U(1)))
-    return _mixed(state + GOLDEN * (U(unit) + U(1)))
+    return _mixed(_shuffle_start(seed, number) + GOLDEN * (U(unit) + U(1)))
 
 
 @njit(**PART)
@@ -46,10 +50,11 @@ def _shuffle(values: Any, count: Any, state: Any) -> None:
 
 
 @njit(**HOW)
-def within_rows(codes: Any, kinds: int, seed: int, number: int) -> Any:
+def within_rows(codes: Any, kinds: int, unit: Any, seed: int, number: int) -> Any:
     """Counts (column, code) after shuffling the labels (row, column) of each row over the columns it has.
 
     If rows are examples and columns are heads, labels are shuffled within examples; if rows are heads, within heads.
+    Rows of one `unit` (row,) are shuffled in the same way, if they have the same columns.
     """
     rows, columns = codes.shape
     table = np.zeros((columns, kinds), np.int64)
@@ -60,7 +65,7 @@ def within_rows(codes: Any, kinds: int, seed: int, number: int) -> Any:
             if codes[r, c] >= 0:
                 labels[count] = codes[r, c]
                 count += 1
-        _shuffle(labels, count, _start(seed, number, r))
+        _shuffle(labels, count, _start(seed, number, unit[r]))
         count = 0
         for c in range(columns):
             if codes[r, c] >= 0:
@@ -69,30 +74,73 @@ def within_rows(codes: Any, kinds: int, seed: int, number: int) -> Any:
     return table
 
 
+@njit(**PART)
+def _permute(values: Any, members: Any, starts: Any, strata: Any, in_order: Any, start: Any, permuted: Any) -> None:
+    """Write the values of one shuffle to `permuted`; arguments are those of `permuted_values`."""
+    order = np.arange(len(starts) - 1)
+    for t in range(len(strata) - 1):
+        stratum = order[strata[t] : strata[t + 1]]
+        _shuffle(stratum, len(stratum), _mixed(start + GOLDEN * (U(t) + U(1))))
+    for g in range(len(starts) - 1):
+        source = starts[order[g]]
+        for at in range(starts[g], starts[g + 1]):
+            permuted[members[at]] = values[members[source + (at - starts[g] if in_order else 0)]]
+
+
 @njit(**HOW)
-def values_over_groups(
-    counts: Any,  # (example, code)
+def permuted_values(
     values: Any,  # (example,) code of the column's value
     members: Any,  # examples, those of one group side by side, groups of one stratum side by side
     starts: Any,  # (group + 1,) where each group begins in `members`
     strata: Any,  # (stratum + 1,) where each stratum of groups begins
     in_order: bool,  # the groups of a stratum are of one size, and the values of their examples stay in order
+    seed: int,
+    numbers: Any,
+) -> Any:
+    """Values (shuffle, example) after shuffling them over the groups of each stratum, for the shuffles `numbers`."""
+    permuted = np.empty((len(numbers), len(values)), np.int16)
+    for at in range(len(numbers)):
+        start = _shuffle_start(seed, numbers[at])
+        _permute(values, members, starts, strata, in_order, start, permuted[at])
+    return permuted
+
+
+@njit(**HOW)
+def values_over_groups(
+    counts: Any,  # (example, code)
+    values: Any,  # this and what follows: as for `permuted_values`
+    members: Any,
+    starts: Any,
+    strata: Any,
+    in_order: bool,
     kinds: int,  # number of values
     seed: int,
     number: int,
 ) -> Any:
     """Counts (value, code) after shuffling the values over the groups of each stratum."""
     table = np.zeros((kinds, counts.shape[1]), np.int64)
-    order = np.arange(len(starts) - 1)
-    for t in range(len(strata) - 1):
-        stratum = order[strata[t] : strata[t + 1]]
-        _shuffle(stratum, len(stratum), _start(seed, number, t))
-    for g in range(len(starts) - 1):
-        source = starts[order[g]]
-        for at in range(starts[g], starts[g + 1]):
-            value = values[members[source + (at - starts[g] if in_order else 0)]]
-            for c in range(counts.shape[1]):
-                table[value, c] += counts[members[at], c]
+    permuted = np.empty(len(values), np.int64)
+    _permute(values, members, starts, strata, in_order, _shuffle_start(seed, number), permuted)
+    for e in range(len(values)):
+        for c in range(counts.shape[1]):
+            table[permuted[e], c] += counts[e, c]
+    return table
+
+
+@njit(**HOW)
+def groups_within_rows(codes: Any, kinds: int, members: Any, starts: Any, strata: Any, seed: int, number: int) -> Any:
+    """Counts (column, code) after shuffling the labels of each row over groups of columns of equal size.
+
+    `members`, `starts` and `strata` are those of `permuted_values`; labels of a group stay in order.
+    """
+    rows, columns = codes.shape
+    table = np.zeros((columns, kinds), np.int64)
+    permuted = np.empty(columns, np.int64)
+    for r in range(rows):
+        _permute(codes[r], members, starts, strata, True, _start(seed, number, r), permuted)
+        for c in range(columns):
+            if permuted[c] >= 0:
+                table[c, permuted[c]] += 1
     return table
 
 

@@ -9,6 +9,7 @@ from headatlas import wording
 from headatlas.atlas import schema
 from headatlas.atlas.store import Atlas
 from headatlas.atlas.trees import tree_text
+from headatlas.stages.correlate.findings import findings
 from headatlas.statistics import statistic
 
 WIDTH = 100
@@ -20,7 +21,7 @@ Row = dict[str, Any]
 
 
 def summary(atlas: Atlas, of: str | None = None) -> str:
-    """Each cluster with its home and evidence, the largest first, and how far clusters follow heads and data."""
+    """What the input changes, each cluster with its home and evidence, and how much heads and columns explain."""
     if of is None and atlas.latest("cluster") in atlas.results("correlate"):
         of = atlas.latest("cluster")  # what `clusters` describes by default
     of = atlas.needed("correlate", of)
@@ -28,6 +29,12 @@ def summary(atlas: Atlas, of: str | None = None) -> str:
     rows: list[Row] = atlas.table("clusters", of).to_pylist()
     real = [row for row in rows if row["cluster"] != schema.NOISE]
     lines = [_title(atlas, of, rows, real)]
+    sentences = findings(atlas, of)
+    lines += ["", "What the input changes (in brackets: the share of the head's variation that is explained)"] * bool(
+        sentences
+    )
+    for sentence in sentences:
+        lines += _wrap(sentence, " " * INDENT, " " * (INDENT + 2))
     for row in real[:MOST]:
         lines += ["", *_cluster(row, thresholds)]
     if real[MOST:]:
@@ -52,7 +59,7 @@ def _title(atlas: Atlas, of: str, rows: list[Row], real: list[Row]) -> str:
 def _overall(atlas: Atlas, of: str, rows: list[Row], thresholds: dict[str, float]) -> list[tuple[str, str]]:
     """What holds for all clusters together: a label and a text each."""
     significant = thresholds["significant"]
-    entries = [(row["factor"], _factor(row, significant)) for row in atlas.table("associations", of).to_pylist()]
+    entries = [(row["factor"], _factor(row, thresholds)) for row in atlas.table("associations", of).to_pylist()]
     one_job = atlas.table("profiles", of)["one_job"].to_pylist()
     entries.append(("jobs", wording.jobs_line(len(one_job), sum(one_job), thresholds["one_job"])))
     for row in atlas.table("locality", of).to_pylist():
@@ -62,10 +69,17 @@ def _overall(atlas: Atlas, of: str, rows: list[Row], thresholds: dict[str, float
     return entries
 
 
-def _factor(row: Row, significant: float) -> str:
+def _factor(row: Row, thresholds: dict[str, float]) -> str:
     if row["untested"]:
         return wording.untested(row["untested"])
-    return wording.factor_line(row["cramers_v"], row["low"], row["high"], row["ami"], row["p"], significant)
+    if row.get("explained") is None:  # clustered without features, or by an earlier version
+        numbers = (row["cramers_v"], row["low"], row["high"], row["ami"], row["p"])
+        return wording.factor_line(*numbers, thresholds["significant"])
+    p = row["explained_p"] if row["within_heads"] else row["p"]
+    if p is None:
+        return wording.untested("few groups")
+    numbers = (row["explained"], row["explained_low"], row["explained_high"], p, row["within_heads"])
+    return wording.explained_line(*numbers, thresholds["significant"], thresholds["matters"])
 
 
 def _cluster(row: Row, thresholds: dict[str, float]) -> list[str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from headatlas.atlas import schema
 from headatlas.numeric.metrics import entropy
+from headatlas.stages.correlate.changes import Share
 from headatlas.stages.correlate.contrasts import Statistics
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.exemplars import exemplars, unlike
@@ -33,6 +34,8 @@ CELLS = {
 ASSOCIATIONS = {
     "factor": TEXT, "cramers_v": REAL, "low": REAL, "high": REAL, "chance": REAL, "ami": REAL, "p": REAL,
     "permutations": pa.int32(), "n": WHOLE, "shuffled": TEXT, "untested": TEXT, "binned": FLAG, "left_out": WHOLE,
+    "explained": REAL, "explained_low": REAL, "explained_high": REAL, "explained_chance": REAL, "explained_p": REAL,
+    "within_heads": FLAG,
 }  # fmt: skip
 EVIDENCE = {"cluster": pa.int32(), "statistic": TEXT} | dict.fromkeys(
     ("mean", "rest_mean", "delta", "low", "high"), REAL
@@ -112,16 +115,23 @@ def _cast(values: Any, kind: Any, count: int) -> Any:
     return pa.array(flat, mask=bad).cast(kind)
 
 
-def associations(factors: Sequence[Factor]) -> pa.Table:
-    """A row for each factor."""
+def associations(factors: Sequence[Factor], shares_explained: Mapping[str, Share]) -> pa.Table:
+    """A row for each factor, with the share of the variance of vectors that it explains, where that is known."""
     rows = [
         {"factor": factor.name, "cramers_v": factor.v, "low": factor.low, "high": factor.high,
          "chance": factor.chance, "ami": factor.ami, "p": factor.p, "permutations": factor.permutations,
          "n": int(factor.table.sum()), "shuffled": factor.shuffled, "untested": factor.untested,
          "binned": factor.binned, "left_out": factor.left_out}
+        | _explained(shares_explained.get(factor.name))
         for factor in factors
     ]  # fmt: skip
     return make_table(rows, ASSOCIATIONS)
+
+
+def _explained(share: Share | None) -> dict[str, Any]:
+    fields = {"explained": "explained", "low": "explained_low", "high": "explained_high", "chance": "explained_chance"}
+    fields |= {"p": "explained_p", "within_heads": "within_heads"}
+    return {name: getattr(share, field, None) for field, name in fields.items()}
 
 
 def evidence(maps: Coded, statistics: Statistics) -> pa.Table:

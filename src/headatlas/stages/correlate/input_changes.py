@@ -1,0 +1,107 @@
+"""What the input changes, as tables: each head against each column, and how much each head varies at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from headatlas import progress
+from headatlas.atlas.store import Atlas
+from headatlas.numeric.threads import single_thread
+from headatlas.stages.correlate.changes import Change, Share, changes
+from headatlas.stages.correlate.contrasts import read_statistics
+from headatlas.stages.correlate.counts import Coded
+from headatlas.stages.correlate.dataset_columns import Column
+from headatlas.stages.correlate.design import design
+from headatlas.stages.correlate.differing import Difference, differences
+from headatlas.stages.correlate.effect import Draws
+from headatlas.stages.correlate.explained import Within, variance_shares
+from headatlas.stages.correlate.tables import REAL, TEXT, WHOLE, make_table
+from headatlas.stages.correlate.vectors import read_vectors
+from headatlas.wording.thresholds import EXPLAINED, GROUPS, SIGNIFICANT
+
+MEAN = pa.struct({"value": TEXT, "mean": REAL})
+DIFFERENCE = pa.struct({"statistic": TEXT, "spread": REAL, "means": pa.list_(MEAN)})
+CHANGES = (
+    {"layer": pa.int32(), "head": pa.int32(), "column": TEXT, "rank": pa.int32()}
+    | dict.fromkeys(("eta2", "chance", "explained", "low", "high", "p", "q"), REAL)
+    | {"n": WHOLE, "groups": WHOLE, "untested": TEXT, "statistics": pa.list_(DIFFERENCE)}
+)
+WITHIN = {"layer": pa.int32(), "head": pa.int32()} | dict.fromkeys(("within", "total", "share", "low", "high"), REAL)
+
+
+@dataclass(frozen=True)
+class InputChanges:
+    """The tables `changes` and `text`, the share of variance that each factor explains, and what was read."""
+
+    changes: pa.Table
+    text: pa.Table
+    shares: dict[str, Share] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def features_of(atlas: Atlas, of: str) -> str | None:
+    """The features that a clustering used; the latest if it does not say, None if there are none."""
+    return atlas.source("cluster", of) or atlas.latest("features")
+
+
+def input_changes(
+    atlas: Atlas, of: str, maps: Coded, columns: Sequence[Column], *, permutations: int, seed: int, draws: int
+) -> InputChanges:
+    """Compare the vectors of every head between the values of each column."""
+    features = features_of(atlas, of)
+    if features is None:
+        return InputChanges(make_table([], CHANGES), make_table([], WITHIN))
+    vectors = read_vectors(atlas, features, maps, seed)
+    bootstrap = Draws(vectors.groups, draws if vectors.groups >= GROUPS else 0, seed)
+    designs = [
+        design(column, vectors.examples, vectors.group, permutations, seed + 100 + number, bootstrap)
+        for number, column in enumerate(columns)
+    ]
+    with progress.bar("what the input changes", len(maps.layer), "heads") as step:
+        rows, pooled = changes(vectors, designs, step)
+    with single_thread():
+        shares, within = variance_shares(vectors, maps.layer, bootstrap)
+        statistics = read_statistics(atlas, maps, vectors.examples)
+        differing = differences(statistics, atlas.array("stats").attrs["stats"], designs)
+    shares |= {column.name: share for column, share in zip(columns, pooled, strict=True)}
+    facts = {"features": features, "vectors_examples": len(vectors.examples), "vectors_groups": vectors.groups}
+    return InputChanges(_changes(maps, columns, rows, differing), _text(maps, within), shares, facts)
+
+
+def _changes(
+    maps: Coded, columns: Sequence[Column], rows: Sequence[Change], differing: list[list[list[Difference]]]
+) -> pa.Table:
+    """A row for each head and column; those that change first, the largest share first."""
+    matters = [row for row in rows if row.q < SIGNIFICANT and row.share.explained >= EXPLAINED]
+    matters.sort(key=lambda row: (-row.share.explained, row.slot, row.column))
+    rank = {(row.slot, row.column): number for number, row in enumerate(matters)}
+    ordered = sorted(rows, key=lambda row: (rank.get((row.slot, row.column), len(rows)), row.slot, row.column))
+    table = [
+        {"layer": maps.layer[row.slot], "head": maps.head[row.slot], "column": columns[row.column].name,
+         "rank": rank.get((row.slot, row.column)), "eta2": row.share.eta2, "chance": row.share.chance,
+         "explained": row.share.explained, "low": row.share.low, "high": row.share.high,
+         "p": row.share.p if row.untested is None else None, "q": row.q, "n": row.n, "groups": row.groups,
+         "untested": row.untested,
+         "statistics": [_difference(item, columns[row.column]) for item in differing[row.column][row.slot]]}
+        for row in ordered
+    ]  # fmt: skip
+    return make_table(table, CHANGES)
+
+
+def _difference(item: Difference, column: Column) -> dict[str, Any]:
+    means = [{"value": value, "mean": mean} for value, mean in zip(column.values, item.means, strict=True)]
+    return {"statistic": item.statistic, "spread": item.spread, "means": means}
+
+
+def _text(maps: Coded, within: Within) -> pa.Table:
+    """A row for each head."""
+    rows = [
+        {"layer": maps.layer[slot], "head": maps.head[slot], "within": within.variance[slot], "total": within.total,
+         "share": within.share[slot], "low": within.low[slot], "high": within.high[slot]}
+        for slot in range(len(maps.layer))
+    ]  # fmt: skip
+    return make_table(rows, WITHIN)

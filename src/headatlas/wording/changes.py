@@ -1,0 +1,118 @@
+"""What the input changes, in words: heads that change with a column, and what head, layer and columns explain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from headatlas.wording.heads import HeadShare, head_list
+from headatlas.wording.numbers import amount, count, interval, join_list, many, p_equation, percent, ratio
+
+
+class Contrast(TypedDict):
+    """A statistic in which some `heads` change most: its means for the values where it is highest and lowest."""
+
+    heads: Sequence[HeadShare]
+    statistic: str
+    high: float | None
+    high_value: str
+    low: float | None
+    low_value: str
+
+
+SHOWN = 5  # heads
+
+
+def changes_line(column: str, label: str, heads: Sequence[HeadShare], contrast: Contrast | None) -> str:
+    """The heads that change with a column, each with the share of its variation that the column explains.
+
+    >>> heads = [HeadShare(layer=18, head=6, share=0.74), HeadShare(layer=20, head=1, share=0.7)]
+    >>> why = Contrast(heads=heads, statistic="attention to the same token elsewhere", high=0.83, high_value="repeated",
+    ...                low=0.021, low_value="plain")
+    >>> changes_line("kind", "kind", heads, why)
+    '2 heads change with kind: L18·H6 (74%) and L20·H1 (70%); their attention to the same token elsewhere is 0.83 \
+if kind = repeated, 0.021 if kind = plain'
+    >>> changes_line("repeated", "repeated words", heads[:1], None)
+    '1 head changes with repeated words: L18·H6 (74%)'
+    """
+    verb = "changes" if len(heads) == 1 else "change"
+    text = f"{many(len(heads), 'head')} {verb} with {label}: {head_list(heads, SHOWN)}"
+    if contrast is None:
+        return text
+    whose = "its" if len(heads) == 1 else "their"
+    if len(contrast["heads"]) < len(heads):
+        whose = f"in {head_list(contrast['heads'], shares=False)}"
+    high = f"{amount(contrast['high'])} if {column} = {contrast['high_value']}"
+    low = f"{amount(contrast['low'])} if {column} = {contrast['low_value']}"
+    return f"{text}; {whose} {contrast['statistic']} is {high}, {low}"
+
+
+def same_columns_line(labels: Sequence[str], label: str) -> str:
+    """That the effects of some columns cannot be told apart from that of another.
+
+    >>> same_columns_line(["punctuation", "capital letters"], "kind")
+    'punctuation and capital letters go with kind: what changes with them cannot be told apart'
+    """
+    return (
+        f"{join_list(labels)} go{'es' * (len(labels) == 1)} with {label}: what changes with them cannot be told apart"
+    )
+
+
+def no_changes_line(labels: Sequence[str], explained: float, significant: float) -> str:
+    """That no head changes with any of the columns.
+
+    >>> no_changes_line(["kind", "digits"], 0.1, 0.05)
+    'no head changes with kind and digits: none explains 10% of the variation of a head with q below 0.05'
+    >>> no_changes_line([], 0.1, 0.05)
+    'no column to compare heads with'
+    """
+    if not labels:
+        return "no column to compare heads with"
+    reason = f"none explains {percent(explained)} of the variation of a head with q below {ratio(significant)}"
+    return f"no head changes with {join_list(labels)}: {reason}"
+
+
+def few_groups_line(groups: int, least: int) -> str:
+    """That there are too few independent texts for a test.
+
+    >>> few_groups_line(12, 20)
+    'too few independent texts to test what the input changes: 12, at least 20 are needed'
+    """
+    return (
+        f"too few independent texts to test what the input changes: {count(groups)}, at least {count(least)} are needed"
+    )
+
+
+def more_columns_line(columns: int, command: str) -> str:
+    """That there are more columns with which heads change, and where they are.
+
+    >>> more_columns_line(2, "headatlas table x.atlas changes")
+    'heads also change with 2 more columns: headatlas table x.atlas changes'
+    """
+    return f"heads also change with {many(columns, 'more column')}: {command}"
+
+
+def explained_line(
+    explained: float | None,
+    low: float | None,
+    high: float | None,
+    p: float | None,
+    within_heads: bool,
+    significant: float,
+    matters: float,
+) -> str:
+    """How much of the variation of maps a head, a layer, an example or a column explains, chance taken off.
+
+    >>> explained_line(0.71, 0.69, 0.74, 0.001, False, 0.05, 0.01)
+    'explains 71% [69%, 74%] of the variation of all maps, p = 0.001'
+    >>> explained_line(0.002, 0.001, 0.003, 0.001, True, 0.05, 0.01)
+    'explains less than 1% of the variation within heads: too little to matter'
+    >>> explained_line(0.002, -0.01, 0.01, 0.4, True, 0.05, 0.01)
+    'explains no more of the variation within heads than chance (p = 0.40)'
+    """
+    whole = "the variation within heads" if within_heads else "the variation of all maps"
+    if p is None or not p < significant:
+        return f"explains no more of {whole} than chance ({p_equation(p)})"
+    if explained is None or explained < matters:
+        return f"explains less than {percent(matters)} of {whole}: too little to matter"
+    return f"explains {interval(explained, low, high, percent)} of {whole}, {p_equation(p)}"
