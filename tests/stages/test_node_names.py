@@ -9,6 +9,7 @@ from headatlas.numeric.hierarchy import children
 from headatlas.stages.correlate import contrasts, node_names
 from headatlas.stages.correlate.counts import read
 from headatlas.stages.correlate.effect import cliffs_delta
+from headatlas.stages.correlate.groups import read_groups
 from headatlas.statistics import statistic
 from support.planted import STATS, drawn, planted
 
@@ -24,7 +25,7 @@ def atlas(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def outline(atlas):
-    return node_names.read_outline(atlas, "tree", read(atlas, "tree"))
+    return node_names.read_outline(atlas, "tree", read(atlas, "tree", read_groups(atlas, None).number))
 
 
 def test_the_outline_ends_one_level_below_the_default_cut(atlas):
@@ -41,7 +42,7 @@ def test_the_outline_ends_one_level_below_the_default_cut(atlas):
 
 
 def test_statistics_of_every_node_equal_those_of_a_cluster_of_its_maps(atlas, outline):
-    maps = read(atlas, "tree")
+    maps = read(atlas, "tree", read_groups(atlas, None).number)
     sums = contrasts.compared(atlas, maps, 0, 5, outline).parts
     evidence = outline.evidence(sums)
     nodes, leaves = atlas.table("nodes", "tree").to_pylist(), atlas.read("leaves", of="tree")
