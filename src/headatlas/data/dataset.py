@@ -95,6 +95,7 @@ class Dataset:
         modality: Modality = "text",
         window: Window | None = None,
         limit: int | None = None,
+        shuffle: int | None = None,
     ) -> None:
         if limit is not None and limit < 1:
             raise OptionError(f"limit is {limit}, but at least 1 example is needed. Omit limit to read all of them.")
@@ -102,6 +103,7 @@ class Dataset:
         self.modality: Modality = modality
         self.window = window
         self.skipped: list[Skipped] = []
+        self.shuffle = shuffle  # seed of the order of tokens within each text; None: as written
         self._source = source
         self._limit = limit
 
@@ -138,7 +140,23 @@ class Dataset:
         3
         """
         limit = limit if self._limit is None else min(limit, self._limit)
-        return Dataset(self.name, self._source, modality=self.modality, window=self.window, limit=limit)
+        return self._changed(self.name, limit, self.shuffle)
+
+    def shuffled(self, seed: int = 0) -> "Dataset":
+        """The same texts, each with its tokens in random order when a model reads it; special tokens stay in place.
+
+        >>> from headatlas.data import load
+        >>> load("sample").shuffled().name
+        'sample, tokens shuffled with seed 0'
+        """
+        if self.modality == "image":
+            raise OptionError(f"{self.name} holds images: only tokens of texts can be shuffled, patches cannot")
+        if seed < 0:
+            raise OptionError(f"seed {seed}: it cannot be negative")
+        return self._changed(f"{self.name}, tokens shuffled with seed {seed}", self._limit, seed)
+
+    def _changed(self, name: str, limit: int | None, shuffle: int | None) -> "Dataset":
+        return Dataset(name, self._source, modality=self.modality, window=self.window, limit=limit, shuffle=shuffle)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -150,7 +168,8 @@ class Dataset:
         >>> load(["a", "b"]).fingerprint == load(["a", "b"], limit=1).fingerprint
         False
         """
-        digest = hashlib.sha256(json.dumps({"limit": self._limit}).encode())
+        options = {"limit": self._limit} | ({} if self.shuffle is None else {"shuffle": self.shuffle})
+        digest = hashlib.sha256(json.dumps(options).encode())
         for block in self._source.content():
             digest.update(block)
         return digest.hexdigest()

@@ -15,6 +15,7 @@ from headatlas.errors import OptionError
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.features.block import EncodeBlock, reads
 from headatlas.stages.features.encoders import NAMES, Choice, Encoder, choose
+from headatlas.stages.features.fitted import FILE, to_bytes
 from headatlas.stages.features.sample import sample_maps
 
 __all__ = ["NAMES", "Encoder", "image"]
@@ -77,7 +78,8 @@ def image(
             with single_thread("torch"):  # blocks run in parallel instead
                 fitted = chosen.make(partial(sample_maps, atlas, size=sample, seed=seed))
                 _encode(atlas, result, fitted, batch, workers, scheduler)
-            result.finish(_facts(fitted))
+            state = to_bytes(fitted)
+            result.finish(_facts(fitted), [] if state is None else [result.write_file(FILE, state)])
     return atlas.array("features", name)
 
 
