@@ -112,6 +112,7 @@ SLOW = {  # files that `make quick` leaves out
     "stages/test_cluster_scale.py",
     "stages/test_collect_families.py",
     "stages/test_gmm.py",
+    "stages/test_null.py",
     "stages/test_tsne.py",
     "stages/test_tsne_kernel.py",
     "stages/test_tsne_stored.py",

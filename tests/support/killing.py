@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 import headatlas as ha
-from headatlas import cluster, collect, correlate, features, parallel, project, tsne
+from headatlas import cluster, collect, correlate, features, null, parallel, project, tsne
 from headatlas.atlas import lock
 from headatlas.atlas.files import Files
 from headatlas.atlas.writer import Writer
@@ -40,6 +40,7 @@ def stages(model):
         "sweep": lambda path: cluster.sweep(ha.open(path), methods=["kmeans"], ks=[2, 3], sample=60),
         "project": lambda path: project.pca(ha.open(path), name="new"),
         "correlate": lambda path: correlate.clusters(ha.open(path), of="kmeans", permutations=9, seed=1),
+        "null": lambda path: null.references(ha.open(path)),
         "tsne": lambda path: tsne.heads(ha.open(path), 0, heads=["L0", "L3"], restarts=8, iterations=120),
         "tsne compare": lambda path: tsne.compare(ha.open(path), heads="L0·H2 L1·H8", runs=2),
     }

@@ -25,6 +25,15 @@ from headatlas.wording.clusters import (
     untested,
 )
 from headatlas.wording.heads import HeadShare, head_lines, head_list, head_name, layers, ranges, whose
+from headatlas.wording.nulls import (
+    null_jobs,
+    null_locality,
+    null_pattern,
+    null_result,
+    null_shares,
+    null_similarity,
+    null_skipped,
+)
 from headatlas.wording.numbers import (
     amount,
     capitalize,
@@ -68,6 +77,13 @@ __all__ = [
     "method_name",
     "noise_line",
     "not_named",
+    "null_jobs",
+    "null_locality",
+    "null_pattern",
+    "null_result",
+    "null_shares",
+    "null_similarity",
+    "null_skipped",
     "p_equation",
     "p_value",
     "percent",

@@ -8,6 +8,7 @@ from typing import Any
 from headatlas import wording
 from headatlas.atlas import schema
 from headatlas.atlas.store import Atlas
+from headatlas.stages.correlate.null_lines import NullTables
 from headatlas.statistics import statistic
 
 WIDTH = 100
@@ -27,14 +28,15 @@ def summary(atlas: Atlas, of: str | None = None) -> str:
     rows: list[Row] = atlas.table("clusters", of).to_pylist()
     real = [row for row in rows if row["cluster"] != schema.NOISE]
     lines = [_title(atlas, of, rows, real)]
+    nulls = NullTables.read(atlas, of)
     for row in real[:MOST]:
-        lines += ["", *_cluster(row, thresholds)]
+        lines += ["", *_cluster(row, thresholds, nulls.shares_of(row["cluster"]))]
     if real[MOST:]:
         share = wording.percent(sum(row["share"] for row in real[MOST:]))
         rest = f"{wording.many(len(real) - MOST, 'smaller cluster')}, {share} of all maps"
         lines += ["", f"     {rest}: headatlas table {atlas.files.url} clusters --of {of}"]
     lines += ["", "All together"]
-    entries = _overall(atlas, of, rows, thresholds)
+    entries = nulls.extended(_overall(atlas, of, rows, thresholds))
     width = min(LONGEST, max(len(label) for label, _ in entries)) + 2
     return "\n".join(lines + [line for label, text in entries for line in _entry(label, text, width)])
 
@@ -65,14 +67,15 @@ def _factor(row: Row, significant: float) -> str:
     return wording.factor_line(row["cramers_v"], row["low"], row["high"], row["ami"], row["p"], significant)
 
 
-def _cluster(row: Row, thresholds: dict[str, float]) -> list[str]:
+def _cluster(row: Row, thresholds: dict[str, float], nulls: str) -> list[str]:
     size = wording.cluster_size(row["cluster"], row["maps"], row["share"], row["stability"])
     heads = wording.whose(row["heads"], thresholds["mostly"], 5, shares=True)
     lines = _wrap(f"{row['cluster']:>3}  {row['name']}: {size}", "", " " * INDENT)
     lines += _entry("where", f"{wording.layers(row['layers'])}; {heads}")
     reasons = [(statistic(reason["statistic"]).label, reason) for reason in row["reasons"]]
     lines += _entry("evidence", wording.reasons(reasons, row["named"], row["statistics"]))
-    return lines + (_entry("goes with", wording.association(row["association"])) if row["association"] else [])
+    lines += _entry("goes with", wording.association(row["association"])) if row["association"] else []
+    return lines + (_entry("null", nulls) if nulls else [])
 
 
 def _entry(label: str, text: str, width: int = LABEL) -> list[str]:

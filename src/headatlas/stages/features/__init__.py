@@ -15,7 +15,6 @@ from headatlas.errors import OptionError
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.features.block import EncodeBlock, reads
 from headatlas.stages.features.encoders import NAMES, Choice, Encoder, choose
-from headatlas.stages.features.fitted import FILE, to_bytes
 from headatlas.stages.features.sample import sample_maps
 
 __all__ = ["NAMES", "Encoder", "image"]
@@ -78,8 +77,7 @@ def image(
             with single_thread("torch"):  # blocks run in parallel instead
                 fitted = chosen.make(partial(sample_maps, atlas, size=sample, seed=seed))
                 _encode(atlas, result, fitted, batch, workers, scheduler)
-            state = to_bytes(fitted)
-            result.finish(_facts(fitted), [] if state is None else [result.write_file(FILE, state)])
+            result.finish(_facts(fitted), _store(result, fitted))
     return atlas.array("features", name)
 
 
@@ -90,6 +88,14 @@ def _options(chosen: Choice, batch: int) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise OptionError(f"the recipe of the encoder {chosen.name} is not plain JSON: {error}") from error
     return options
+
+
+def _store(result: engine.Result, encoder: Encoder) -> list[str]:
+    """Store what was fitted; returns the files written."""
+    from headatlas.stages.features import fitted  # which imports torch
+
+    state = fitted.to_bytes(encoder)
+    return [] if state is None else [result.write_file(fitted.FILE, state)]
 
 
 def _facts(encoder: Encoder) -> dict[str, Any]:
