@@ -58,7 +58,9 @@ def _pattern(runs: list[dict], cluster: int | None, name: str) -> dict:
     rows = [[row for row in run["shares"] if row["cluster"] == cluster] for run in runs]
     shares = {kind: [row["share"] for run in rows for row in run if row["kind"] == kind] for kind in NULLS}
     intervals = {row["kind"]: [row["low"], row["high"]] for row in rows[0]}
-    return {"name": name, "cluster": cluster, "real": rows[0][0]["share_real"], "intervals": intervals} | shares
+    kept = {row["kind"]: row["kept"] for row in rows[0]}
+    known = {"name": name, "cluster": cluster, "real": rows[0][0]["share_real"]}
+    return known | shares | {"intervals": intervals, "kept": kept}
 
 
 def _jobs(rows: list[dict], kind: str) -> int:
@@ -77,15 +79,15 @@ def percent(values: list[float]) -> str:
 
 def show(name: str, result: dict) -> None:
     print(f"\n{name}, {result['encoder']}: {result['heads']} heads; {result['seconds']} s per seed\n")
-    print("| pattern | model | without training | with shuffled words |\n| --- | ---: | ---: | ---: |")
+    print("| pattern | model | without training | with shuffled words | kept with shuffled words |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for row in result["patterns"]:
-        print(
-            f"| {row['name']} | {percent([row['real']])} | {percent(row['untrained'])} | {percent(row['shuffled'])} |"
-        )
+        shares = [percent(row[kind]) for kind in NULLS]
+        print(f"| {' | '.join([row['name'], percent([row['real']]), *shares, percent([row['kept']['shuffled']])])} |")
     jobs = ["–".join(map(str, sorted({min(counts), max(counts)}))) for counts in result["one_job"].values()]
-    print(f"| *heads with one job* | {' | '.join(jobs)} |")
+    print(f"| *heads with one job* | {' | '.join(jobs)} | |")
     alike = [result["same_layer"][kind][0] for kind in (REAL, *NULLS)]
-    print(f"| *similarity in a layer (all pairs)* | {' | '.join(f'{a:.2f} ({b:.2f})' for a, b in alike)} |")
+    print(f"| *similarity in a layer (all pairs)* | {' | '.join(f'{a:.2f} ({b:.2f})' for a, b in alike)} | |")
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModel
 
 import headatlas as ha
-from headatlas import null, parallel
+from headatlas import null, parallel, wording
 from headatlas.atlas.schema import MISSING, NOISE
 from headatlas.errors import ModelError, OptionError, StoreError
 from headatlas.models import random_weights
@@ -21,6 +21,7 @@ from headatlas.null.block import NullModels, Source, Task, cluster_labels, null_
 from headatlas.numeric.pca import PrincipalAxes
 from headatlas.stages.cluster.fit import of_centers
 from headatlas.stages.features.fitted import FILE, load_encoder
+from headatlas.wording.nulls import NULLS
 from headatlas.wording.thresholds import ONE_JOB
 from support.atlases import folders, stopping
 from support.commands import bits, call, done
@@ -168,6 +169,23 @@ def test_shares_equal_a_slow_loop(made, collected, of):
             assert row["low"] <= row["share"] <= row["high"]
             assert row["share"] == row["maps"] / 864
             assert row["ratio"] == pytest.approx(row["share"] / row["share_real"])
+
+
+@pytest.mark.parametrize("kind", ["untrained", "shuffled"])
+def test_kept_compares_maps_one_by_one(made, model, kind):
+    source = Source("stats", "stats", read_clusters(made, "stats"), load_encoder(made, "stats"), 256,
+                    NullModels(model, 0))  # fmt: skip
+    numbers = list(range(TEXTS))
+    real, other = (cluster_labels(made, source, Task(name, numbers))[1] for name in ("real", kind))
+    table, both = [row for row in rows(made, "null_shares", "stats") if row["kind"] == kind], 0
+    for row in table:
+        cluster = NOISE if row["cluster"] is None else row["cluster"]
+        places = [place for place in np.ndindex(real.shape) if real[place] == cluster]
+        same = sum(other[place] == cluster for place in places)
+        assert row["kept"] == pytest.approx(same / len(places), abs=2 / len(places))
+        both += same if cluster >= 0 else 0
+    kept = wording.percent(both / (real >= 0).sum())
+    assert f" {kept} {NULLS[kind]}" in next(line for line in null.summary(made, "stats").split("\n") if "keeps" in line)
 
 
 def test_intervals_are_percentiles_over_texts(made, model):

@@ -22,19 +22,29 @@ def summary(atlas: Atlas, of: str | None = None) -> str:
     facts = atlas.facts("null", of)
     lines = [f"{of}: {wording.null_result(facts['kinds'], facts['examples'])}", ""]
     heads, locality = (atlas.table(name, of).to_pylist() for name in ("null_heads", "null_locality"))
-    lines += [*_patterns(atlas, of), "", _jobs(heads), *_alike(locality)]
+    shares = atlas.table("null_shares", of).to_pylist()
+    lines += [*_patterns(atlas, of, shares), "", _kept(shares), _jobs(heads), *_alike(locality)]
     return "\n".join(lines + [wording.null_skipped(**skipped) for skipped in facts["skipped"]])
 
 
-def _patterns(atlas: Atlas, of: str) -> list[str]:
+def _patterns(atlas: Atlas, of: str, rows: Sequence[Row]) -> list[str]:
     names = summaries.names(atlas, of)
-    rows = atlas.table("null_shares", of).to_pylist()
     lines = []
     for cluster in dict.fromkeys(row["cluster"] for row in rows):
         same = [row for row in rows if row["cluster"] == cluster]
         shares = {row["kind"]: row["share"] for row in same}
         lines.append(wording.null_pattern(NONE if cluster is None else names[cluster], same[0]["share_real"], shares))
     return lines
+
+
+def _kept(rows: Sequence[Row]) -> str:
+    """The mean over all maps of the model itself that are in a cluster."""
+    kept: dict[str, float] = {}
+    for row in rows:
+        if row["cluster"] is not None and row["kept"] is not None:
+            kept[row["kind"]] = kept.get(row["kind"], 0.0) + row["kept"] * row["share_real"]
+    total = sum(row["share_real"] for row in rows if row["cluster"] is not None and row["kind"] == rows[0]["kind"])
+    return wording.null_kept({kind: share / total for kind, share in kept.items()})
 
 
 def _jobs(rows: Sequence[Row]) -> str:

@@ -25,7 +25,7 @@ Array = NDArray[Any]
 
 SHARES = {
     "kind": TEXT, "cluster": pa.int32(), "maps": WHOLE, "share": REAL, "share_real": REAL, "low": REAL, "high": REAL,
-    "ratio": REAL,
+    "ratio": REAL, "kept": REAL,
 }  # fmt: skip
 HEADS = {
     "kind": TEXT, "layer": pa.int32(), "head": pa.int32(), "main_cluster": pa.int32(), "main_share": REAL,
@@ -60,7 +60,8 @@ class Design:
 def null_shares(kinds: Mapping[str, Maps], design: Design) -> pa.Table:
     """A row for each null model and cluster, and one, without a cluster, for maps that are in the reach of none.
 
-    The share of the model itself is counted by the same rule on the same examples.
+    The share of the model itself is counted by the same rule on the same examples. `kept` is the share of its maps in
+    the cluster that are in it under the null model, too: the same head on the same example.
     """
     counts = {kind: design.coded(maps.patterns).examples() for kind, maps in kinds.items()}
     real = _shares(counts[nulls.REAL].sum(0))
@@ -73,10 +74,17 @@ def null_shares(kinds: Mapping[str, Maps], design: Design) -> pa.Table:
             ratio = share / real
         rows += [
             {"kind": kind, "cluster": cluster, "maps": int(counts[kind][:, code].sum()), "share": share[code],
-             "share_real": real[code], "low": low[code], "high": high[code], "ratio": ratio[code]}
+             "share_real": real[code], "low": low[code], "high": high[code], "ratio": ratio[code],
+             "kept": _kept(kinds[nulls.REAL], kinds[kind], NOISE if cluster is None else cluster)}
             for code, cluster in enumerate([*range(design.clusters), None])
         ]  # fmt: skip
     return make_table(rows, SHARES)
+
+
+def _kept(real: Maps, other: Maps, cluster: int) -> float:
+    """The share of the maps of a cluster that are in it under a null model, too; NaN if there are none."""
+    members = real.patterns == cluster
+    return float((other.patterns[members] == cluster).mean()) if members.any() else float("nan")
 
 
 def _shares(counts: Array) -> Array:

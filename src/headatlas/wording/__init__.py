@@ -27,6 +27,7 @@ from headatlas.wording.clusters import (
 from headatlas.wording.heads import HeadShare, head_lines, head_list, head_name, layers, ranges, whose
 from headatlas.wording.nulls import (
     null_jobs,
+    null_kept,
     null_locality,
     null_pattern,
     null_result,
@@ -78,6 +79,7 @@ __all__ = [
     "noise_line",
     "not_named",
     "null_jobs",
+    "null_kept",
     "null_locality",
     "null_pattern",
     "null_result",

@@ -29,6 +29,15 @@ def null_pattern(name: str, share: float | None, shares: Mapping[str, float | No
     return f"{name}: {percent(share)} of maps; {null_shares(shares)}"
 
 
+def null_kept(shares: Mapping[str, float | None]) -> str:
+    """How many maps keep their pattern under each null model.
+
+    >>> null_kept({"untrained": 0.02, "shuffled": 0.874})
+    'the same head on the same example keeps its pattern: 2% without training, 87% with shuffled words'
+    """
+    return f"the same head on the same example keeps its pattern: {null_shares(shares)}"
+
+
 def null_jobs(heads: int, one_job: Mapping[str, int]) -> str:
     """How many heads have one job under each null model.
 
