@@ -74,7 +74,7 @@ def _similar(rows: list[dict], kind: str) -> list[float]:
 
 def percent(values: list[float]) -> str:
     low, high = (f"{100 * value:.1f}" for value in (min(values), max(values)))
-    return f"{low} %" if low == high else f"{low}–{high} %"
+    return f"{low}%" if low == high else f"{low}–{high}%"
 
 
 def show(name: str, result: dict) -> None:
