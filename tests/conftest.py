@@ -25,6 +25,7 @@ from headatlas.models import Encoded, Model
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import encode
 from support.families import FAMILIES, VOCABULARY, Family
+from support.nulls import null_atlas, null_copy, packaged_model  # noqa: F401 - fixtures
 from support.pages import blind, browser, demo, exported, images, live, pairs, place  # noqa: F401 - fixtures
 
 torch.set_num_threads(1)
@@ -112,6 +113,8 @@ SLOW = {  # files that `make quick` leaves out
     "stages/test_cluster_scale.py",
     "stages/test_collect_families.py",
     "stages/test_gmm.py",
+    "stages/test_null.py",
+    "stages/test_null_runs.py",
     "stages/test_tsne.py",
     "stages/test_tsne_kernel.py",
     "stages/test_tsne_stored.py",

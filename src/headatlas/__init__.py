@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import os
 
-    from headatlas import data, errors, models, pipeline, plot, web
+    from headatlas import data, errors, models, null, pipeline, plot, web
     from headatlas.atlas.store import Atlas
     from headatlas.stages import cluster, collect, correlate, features, project, tsne
 
 __version__ = "0.1.0"
 __all__ = [
-    "Atlas", "__version__", "cluster", "collect", "correlate", "data", "errors", "features", "models", "open",
-    "pipeline", "plot", "project", "tsne", "web",
+    "Atlas", "__version__", "cluster", "collect", "correlate", "data", "errors", "features", "models", "null",
+    "open", "pipeline", "plot", "project", "tsne", "web",
 ]  # fmt: skip
 
 _STAGES = {"cluster", "collect", "correlate", "features", "project", "tsne"}

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from headatlas import data as readers
+from headatlas import progress
 from headatlas.atlas import engine
 from headatlas.atlas.store import Atlas
-from headatlas.errors import OptionError
+from headatlas.errors import ModelError, OptionError
 
 if TYPE_CHECKING:
     from headatlas.data import Dataset, Example
@@ -33,6 +34,7 @@ def run(
     methods: Sequence[str] = ("kmeans",),
     projection: str = "pca",
     permutations: int = 999,
+    null: bool = False,
     seed: int = 0,
     workers: int = 0,
     scheduler: str | None = None,
@@ -56,6 +58,9 @@ def run(
         Name of a projection.
     permutations
         As `correlate.clusters` takes them.
+    null
+        Whether to count the patterns in maps of null models, too; left out with a message if the model does not allow
+        it.
     seed
         Random seed of every stage.
     workers, scheduler
@@ -72,8 +77,8 @@ def run(
     texts = readers.load(dataset) if not isinstance(dataset, readers.Dataset) else dataset
     atlas = collect.maps(model, texts, path, seed=seed, workers=workers, scheduler=scheduler)
     analyze(
-        atlas, encoder=encoder, methods=methods, projection=projection, permutations=permutations, seed=seed,
-        workers=workers, scheduler=scheduler,
+        atlas, encoder=encoder, methods=methods, projection=projection, permutations=permutations, null=null,
+        model=model, seed=seed, workers=workers, scheduler=scheduler,
     )  # fmt: skip
     return atlas
 
@@ -98,6 +103,8 @@ def analyze(
     methods: Sequence[str] = ("kmeans",),
     projection: str = "pca",
     permutations: int = 999,
+    null: bool = False,
+    model: Model | str | None = None,
     seed: int = 0,
     workers: int = 0,
     scheduler: str | None = None,
@@ -110,6 +117,18 @@ def analyze(
     for method in reversed(methods):
         cluster.METHODS[method](atlas, of=of, seed=seed, workers=workers, scheduler=scheduler)
         correlate.clusters(atlas, of=method, permutations=permutations, seed=seed)
+        if null:
+            _null(atlas, method, model, encoder, seed)
     project.METHODS[projection](atlas, of=of, seed=seed, workers=workers, scheduler=scheduler)
     for stage in ("cluster", "correlate"):  # both may have existed before the others
         engine.prefer(atlas, stage, methods[0])
+
+
+def _null(atlas: Atlas, of: str, model: Model | str | None, encoder: str, seed: int) -> None:
+    """Null models, where there can be some; `run` does not fail without them."""
+    from headatlas import null
+
+    try:
+        null.references(atlas, of=of, model=model, encoder=encoder, seed=seed)
+    except ModelError as error:
+        progress.say(f"null models are left out: {error}")

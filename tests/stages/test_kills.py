@@ -2,6 +2,7 @@
 concurrent writers lose nothing."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import headatlas as ha
-from headatlas import cluster, collect, correlate
+from headatlas import cluster, collect, correlate, features
 from support.planted import drawn, planted
 
 SUPPORT = Path(__file__).parents[1]
@@ -36,12 +37,22 @@ def collected(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def clustered(collected, tmp_path_factory):
+    """The same with features and a clustering."""
+    path = tmp_path_factory.mktemp("clustered") / "x.atlas"
+    atlas = ha.open(shutil.copytree(collected, path))
+    features.image(atlas, "stats")
+    cluster.kmeans(atlas, k=4)
+    return path
+
+
 @pytest.mark.parametrize(
     ("stage", "start"),
     [
         ("collect", None), ("features", "base"), ("features again", "base"), ("cluster", "base"),
         ("cluster again", "base"), ("cluster tree", "base"), ("sweep", "base"), ("project", "base"),
-        ("correlate", "base"), ("tsne", "collected"), ("tsne compare", "collected"),
+        ("correlate", "base"), ("null", "clustered"), ("tsne", "collected"), ("tsne compare", "collected"),
     ],
 )  # fmt: skip
 def test_a_stage_killed_between_two_steps_ends_with_the_same_bits(stage, start, request, tmp_path):

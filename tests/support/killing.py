@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 import headatlas as ha
-from headatlas import cluster, collect, correlate, features, parallel, project, tsne
+from headatlas import cluster, collect, correlate, features, null, parallel, project, tsne
 from headatlas.atlas import lock
 from headatlas.atlas.files import Files
 from headatlas.atlas.writer import Writer
@@ -41,6 +41,7 @@ def stages(model):
         "sweep": lambda path: cluster.sweep(ha.open(path), methods=["kmeans"], ks=[2, 3], sample=60),
         "project": lambda path: project.pca(ha.open(path), name="new"),
         "correlate": lambda path: correlate.clusters(ha.open(path), of="kmeans", permutations=9, seed=1),
+        "null": lambda path: null.references(ha.open(path), model=model),
         "tsne": lambda path: tsne.heads(ha.open(path), 0, heads=["L0", "L3"], restarts=8, iterations=120),
         "tsne compare": lambda path: tsne.compare(ha.open(path), heads="L0·H2 L1·H8", runs=2),
     }
@@ -108,8 +109,9 @@ def main(stage, base, work, kills):
     torch.set_num_threads(1)  # a process that has started threads must not be forked
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     parallel.cores = lambda: 1  # steps always come in the same order
-    function, path = stages(ha.models.load("packaged") if stage == "collect" else None)[stage], Path(work) / "x.atlas"
-    if stage == "collect":
+    collects = stage in ("collect", "null")
+    function, path = stages(ha.models.load("packaged") if collects else None)[stage], Path(work) / "x.atlas"
+    if collects:
         collect.maps(ha.models.load("packaged"), ["compile the kernel"], "memory://warm", resolution=8)
     fresh(base, path)
     status, total, modules = in_child(function, path)

@@ -52,7 +52,7 @@ def blind(browser: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
-    """What `headatlas demo` makes; HEADATLAS_DEMO names an existing one."""
+    """What `headatlas demo` makes, without null models; HEADATLAS_DEMO names an existing one."""
     if existing := os.environ.get("HEADATLAS_DEMO"):
         return ha.open(existing)
     path = tmp_path_factory.mktemp("demo") / "demo.atlas"

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 import headatlas as ha
-from headatlas import pipeline
+from headatlas import null, pipeline
 from headatlas.cli import app
 from headatlas.stages import collect, correlate, features, tsne
 from headatlas.stages.features.train import train
@@ -63,7 +63,7 @@ def test_run_writes_the_recipe_of_the_command_and_of_the_function(tmp_path):
 
 SOURCE = {"model", "data", "output", "text_column", "pair_column", "limit", "path", "atlases", "source", "text", "file"}
 FIGURE = {"figure", "dark", "quantile", "layer", "by"}
-OTHER_NAMES = {"column": "columns", "method": "methods", "words": "unit"}
+OTHER_NAMES = {"column": "columns", "method": "methods", "words": "unit", "kind": "kinds"}
 
 # a command, the function it calls, and the options that only Python has
 COMMANDS = {
@@ -71,6 +71,7 @@ COMMANDS = {
     "features": (features.image, {"sample", "batch"}),
     "encoder train": (train, {"batch", "width", "threads"}),
     "correlate": (correlate.clusters, {"exemplars"}),
+    "null": (null.references, {"model"}),
     "run": (pipeline.run, {"permutations"}),
     "tsne heads": (tsne.heads, {"iterations", "name"}),
     "tsne hidden": (tsne.hidden, {"layers", "restarts", "optimizer", "name"}),
@@ -80,7 +81,7 @@ COMMANDS = {
     "tsne robustness": (tsne.robustness, {"name"}),
 }
 # flags whose default is set by the function, or switches that stand for a word
-DEFAULT_IN_FUNCTION = {("encoder train", "steps"), ("run", "methods"), ("tsne heads", "unit")}
+DEFAULT_IN_FUNCTION = {("encoder train", "steps"), ("run", "methods"), ("tsne heads", "unit"), ("null", "kinds")}
 
 
 def command(name):

@@ -101,11 +101,24 @@ def test_all_reasons_of_a_name():
         ("tsne", {"kind": "compare", "examples": 1, "runs": 16, "layouts": 1248}, "1 text, 16 runs, 1,248 layouts"),
         ("tsne", {"kind": "robustness", "examples": 2, "repeats": 1000, "layouts": 384_000},
          "2 texts, disturbed 1,000 times, 384,000 layouts"),
+        ("null", {"kinds": ["shuffled"], "examples": 1}, "maps with shuffled words, on 1 example"),
         ("collect", {}, ""),
     ],
 )  # fmt: skip
 def test_results_have_a_line(stage, facts, line):
     assert wording.result_line(stage, facts) == line
+
+
+def test_null_models_beside_the_real_one():
+    shares = {"untrained": 0.0004, "shuffled": None}
+    assert (
+        wording.null_pattern("broad", 0.5, shares) == "broad: 50% of maps; <1% without training, – with shuffled words"
+    )
+    assert wording.null_jobs(1200, {"shuffled": 0}) == "0 of 1,200 with shuffled words"
+    unknown = wording.null_similarity("adjacent layers", (None, 0.4), {"untrained": (None, 1.0)})
+    assert unknown == "similarity of heads of adjacent layers (of any two layers): – (0.40); – (1.00) without training"
+    for reason in ("image", "quantized", "parameters"):
+        assert wording.null_skipped("untrained", reason).startswith("maps without training are left out: the ")
 
 
 def test_thresholds_are_ordered_shares():

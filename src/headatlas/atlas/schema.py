@@ -193,6 +193,17 @@ STAGES = _declare(
         ),
     ),
     Stage(
+        "null",
+        "Which patterns are there without training, or without word order?",
+        inputs=("cluster",),
+        tables=(
+            Table("null_shares", "one row per null model and cluster: its share, and that of the model itself"),
+            Table("null_heads", "one row per null model, or the model itself, and head: its clusters, one job or many"),
+            Table("null_locality", "the table `locality` for null models, and the model itself on the same examples"),
+        ),
+        listed=False,
+    ),
+    Stage(
         "tsne",
         "How does one head see a text?",
         tables=(

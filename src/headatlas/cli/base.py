@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 ORDER = [
-    "demo", "run", "collect", "features", "cluster", "project", "correlate", "tsne", "serve", "export", "plot",
+    "demo", "run", "collect", "features", "cluster", "project", "correlate", "null", "tsne", "serve", "export", "plot",
     "info", "table", "encoder",
 ]  # fmt: skip
 

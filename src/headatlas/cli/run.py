@@ -11,6 +11,9 @@ from headatlas.cli.stages import CLUSTER, PROJECT, Encoder
 from headatlas.options import either
 
 Method = Annotated[list[str] | None, typer.Option(help=f"{either(tuple(CLUSTER))}; can be given more than once.")]
+Null = Annotated[
+    bool, typer.Option("--null/--no-null", help="Also count the patterns without training, and with shuffled words.")
+]
 Projection = Annotated[str, typer.Option(help=f"Projection: {either(tuple(PROJECT))}.")]
 
 
@@ -31,6 +34,7 @@ def run(
     encoder: Encoder = "attention-ssl",
     method: Method = None,
     projection: Projection = "pca",
+    null: Null = False,
     seed: Seed = 0,
     workers: Workers = 0,
     scheduler: Scheduler = None,
@@ -44,8 +48,8 @@ def run(
     pipeline.check(encoder, methods, projection, seed)
     dataset = readers.load(data, text_column=text_column, pair_column=pair_column, limit=limit)
     atlas = pipeline.run(
-        model, dataset, output, encoder=encoder, methods=methods, projection=projection, seed=seed, workers=workers,
-        scheduler=scheduler,
+        model, dataset, output, encoder=encoder, methods=methods, projection=projection, null=null, seed=seed,
+        workers=workers, scheduler=scheduler,
     )  # fmt: skip
     for name in methods:
         typer.echo(correlate.summary(atlas, of=name) + "\n")
@@ -64,7 +68,7 @@ def demo(
     from headatlas import pipeline
     from headatlas.stages import correlate
 
-    atlas = pipeline.run("packaged", "sample", output, projection="tsne")
+    atlas = pipeline.run("packaged", "sample", output, projection="tsne", null=True)
     typer.echo(correlate.summary(atlas))
     if show:
         from headatlas.web.server.serve import serve

@@ -97,6 +97,7 @@ class Dataset:
         window: Window | None = None,
         group: str | None = None,
         limit: int | None = None,
+        shuffle: int | None = None,
     ) -> None:
         if limit is not None and limit < 1:
             raise OptionError(f"limit is {limit}, but at least 1 example is needed. Omit limit to read all of them.")
@@ -105,6 +106,7 @@ class Dataset:
         self.window = window
         self.group = group
         self.skipped: list[Skipped] = []
+        self.shuffle = shuffle  # seed of the order of tokens within each text; None: as written
         self._source = source
         self._limit = limit
 
@@ -141,9 +143,31 @@ class Dataset:
         3
         """
         limit = limit if self._limit is None else min(limit, self._limit)
+        return self._changed(self.name, limit, self.shuffle)
+
+    def shuffled(self, seed: int = 0) -> "Dataset":
+        """The same texts, each with its tokens in random order when a model reads it; special tokens stay in place.
+
+        >>> from headatlas.data import load
+        >>> load("sample").shuffled().name
+        'sample, tokens shuffled with seed 0'
+        """
+        if self.modality == "image":
+            raise OptionError(f"{self.name} holds images: only tokens of texts can be shuffled, patches cannot")
+        if seed < 0:
+            raise OptionError(f"seed {seed}: it cannot be negative")
+        return self._changed(f"{self.name}, tokens shuffled with seed {seed}", self._limit, seed)
+
+    def _changed(self, name: str, limit: int | None, shuffle: int | None) -> "Dataset":
         return Dataset(
-            self.name, self._source, modality=self.modality, window=self.window, group=self.group, limit=limit
-        )  # fmt: skip
+            name,
+            self._source,
+            modality=self.modality,
+            window=self.window,
+            group=self.group,
+            limit=limit,
+            shuffle=shuffle,
+        )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -155,7 +179,8 @@ class Dataset:
         >>> load(["a", "b"]).fingerprint == load(["a", "b"], limit=1).fingerprint
         False
         """
-        digest = hashlib.sha256(json.dumps({"limit": self._limit}).encode())
+        options = {"limit": self._limit} | ({} if self.shuffle is None else {"shuffle": self.shuffle})
+        digest = hashlib.sha256(json.dumps(options).encode())
         for block in self._source.content():
             digest.update(block)
         return digest.hexdigest()

@@ -4,5 +4,6 @@ from headatlas.models.encode import Encoded, Tokens
 from headatlas.models.full_maps import Attention, Vectors, attention, vectors
 from headatlas.models.load import load
 from headatlas.models.model import Layer, Model
+from headatlas.models.random_weights import untrained
 
-__all__ = ["Attention", "Encoded", "Layer", "Model", "Tokens", "Vectors", "attention", "load", "vectors"]
+__all__ = ["Attention", "Encoded", "Layer", "Model", "Tokens", "Vectors", "attention", "load", "untrained", "vectors"]

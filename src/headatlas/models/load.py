@@ -73,7 +73,7 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
             network, notes = read_network(source, label)
         revision = _revision(source)
     network = network.eval()
-    _redirect(network)
+    redirect(network)
     tower, modality = _tower(network, modality)
     _check_switched(tower)
     processor = image_size = None
@@ -177,7 +177,7 @@ def _check_memory(network: torch.nn.Module, label: str) -> None:
             )
 
 
-def _redirect(network: torch.nn.Module) -> None:
+def redirect(network: torch.nn.Module) -> None:
     """Send attention through the registered function; families outside the registry stay as they are."""
     switch: Any = getattr(network, "set_attn_implementation", None)
     if switch is None:
@@ -265,7 +265,6 @@ def _max_tokens(config: Any, tokenizer: Any) -> int:
 
 def image_processor(source: str | None, config: Any) -> tuple[Any, tuple[int, int], tuple[str, ...]]:
     """The model's image processor, its output height and width, and a note if it had to be guessed."""
-    from PIL import Image
     from transformers import AutoImageProcessor, ViTImageProcessorPil
 
     processor: Any = None
@@ -281,8 +280,15 @@ def image_processor(source: str | None, config: Any) -> tuple[Any, tuple[int, in
         height, width = (size, size) if isinstance(size, int) else tuple(size)
         processor = ViTImageProcessorPil(size={"height": height, "width": width})
         notes = (f"its image processor is missing: images are scaled to {height} × {width}, values from -1 to 1",)
+    return processor, output_size(processor), notes
+
+
+def output_size(processor: Any) -> tuple[int, int]:
+    """Height and width of the images that an image processor makes."""
+    from PIL import Image
+
     blank = processor(images=Image.new("RGB", (64, 64)), return_tensors="pt")["pixel_values"]
-    return processor, (int(blank.shape[-2]), int(blank.shape[-1])), notes
+    return int(blank.shape[-2]), int(blank.shape[-1])
 
 
 def _grid(config: Any, image_size: tuple[int, int], tokens: int) -> Grid:

@@ -35,6 +35,16 @@ from headatlas.wording.clusters import (
     untested,
 )
 from headatlas.wording.heads import HeadShare, head_lines, head_list, head_name, layers, ranges, whose
+from headatlas.wording.nulls import (
+    null_jobs,
+    null_kept,
+    null_locality,
+    null_pattern,
+    null_result,
+    null_shares,
+    null_similarity,
+    null_skipped,
+)
 from headatlas.wording.numbers import (
     amount,
     capitalize,
@@ -88,6 +98,14 @@ __all__ = [
     "node_name",
     "noise_line",
     "not_named",
+    "null_jobs",
+    "null_kept",
+    "null_locality",
+    "null_pattern",
+    "null_result",
+    "null_shares",
+    "null_similarity",
+    "null_skipped",
     "p_equation",
     "p_value",
     "percent",

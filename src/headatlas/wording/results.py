@@ -7,6 +7,7 @@ from typing import Any
 
 from headatlas.wording.clusters import cluster_name, named_clusters
 from headatlas.wording.heads import head_name
+from headatlas.wording.nulls import null_result
 from headatlas.wording.numbers import amount, count, many, percent, ratio
 from headatlas.wording.thresholds import FAITHFUL, MOSTLY_FAITHFUL
 
@@ -75,6 +76,10 @@ def _correlate(facts: Facts) -> str:
     return named_clusters(names)
 
 
+def _null(facts: Facts) -> str:
+    return null_result(facts["kinds"], facts["examples"])
+
+
 def _tsne(facts: Facts) -> str:
     if facts["kind"] == "compare":
         return f"{_texts(facts)}, {many(facts['runs'], 'run')}, {many(facts['layouts'], 'layout')}"
@@ -98,5 +103,6 @@ LINES: dict[str, Callable[[Facts], str]] = {
     "cluster": _cluster,
     "project": _project,
     "correlate": _correlate,
+    "null": _null,
     "tsne": _tsne,
 }

@@ -15,6 +15,7 @@ from headatlas.data import Dataset, Example
 from headatlas.errors import DataError
 from headatlas.models.encode import Overlong, encode
 from headatlas.models.model import Model
+from headatlas.models.shuffle import shuffled
 from headatlas.stages.collect.dataset_tables import (
     Row,
     TableWriter,
@@ -111,6 +112,7 @@ def _rows(
 ) -> Iterator[Row]:
     """One row of `examples` with its tokens per example, or per window."""
     unknown = getattr(model.tokenizer, "unk_token_id", None)
+    number = 0  # of the next row
     for example in dataset:
         text, pair = (None if part is None else clean(part) for part in (example.text, example.pair))
         shared = {"id": clean(example.id), "text": text, "pair": pair, "image": example.image}
@@ -134,7 +136,10 @@ def _rows(
                 "n_target": len(encoded.target) if encoded.target else 0,
                 "cut": encoded.cut,
             }
+            if dataset.shuffle is not None:
+                encoded = shuffled(encoded, dataset.shuffle, number)
             yield shared | sizes | {"window": encoded.window, "windows": encoded.windows}, encoded
+            number += 1
 
 
 def _block(examples: int, size: int) -> int:

@@ -10,6 +10,7 @@ from headatlas.atlas import schema
 from headatlas.atlas.store import Atlas
 from headatlas.atlas.trees import tree_text
 from headatlas.stages.correlate.findings import findings
+from headatlas.stages.correlate.null_lines import NullTables
 from headatlas.statistics import statistic
 
 WIDTH = 100
@@ -35,8 +36,9 @@ def summary(atlas: Atlas, of: str | None = None) -> str:
     )
     for sentence in sentences:
         lines += _wrap(sentence, " " * INDENT, " " * (INDENT + 2))
+    nulls = NullTables.read(atlas, of)
     for row in real[:MOST]:
-        lines += ["", *_cluster(row, thresholds)]
+        lines += ["", *_cluster(row, thresholds, nulls.shares_of(row["cluster"]))]
     if real[MOST:]:
         share = wording.percent(sum(row["share"] for row in real[MOST:]))
         rest = f"{wording.many(len(real) - MOST, 'smaller cluster')}, {share} of all maps"
@@ -44,7 +46,7 @@ def summary(atlas: Atlas, of: str | None = None) -> str:
     if atlas.has_table("node_names", of):
         lines += ["", "The tree, [number] marks clusters", *textwrap.indent(tree_text(atlas, of), "     ").splitlines()]
     lines += ["", "All together"]
-    entries = _overall(atlas, of, rows, thresholds)
+    entries = nulls.extended(_overall(atlas, of, rows, thresholds))
     width = min(LONGEST, max(len(label) for label, _ in entries)) + 2
     return "\n".join(lines + [line for label, text in entries for line in _entry(label, text, width)])
 
@@ -82,14 +84,15 @@ def _factor(row: Row, thresholds: dict[str, float]) -> str:
     return wording.explained_line(*numbers, thresholds["significant"], thresholds["matters"])
 
 
-def _cluster(row: Row, thresholds: dict[str, float]) -> list[str]:
+def _cluster(row: Row, thresholds: dict[str, float], nulls: str) -> list[str]:
     size = wording.cluster_size(row["cluster"], row["maps"], row["share"], row["stability"])
     heads = wording.whose(row["heads"], thresholds["mostly"], 5, shares=True)
     lines = _wrap(f"{row['cluster']:>3}  {row['name']}: {size}", "", " " * INDENT)
     lines += _entry("where", f"{wording.layers(row['layers'])}; {heads}")
     reasons = [(statistic(reason["statistic"]).label, reason) for reason in row["reasons"]]
     lines += _entry("evidence", wording.reasons(reasons, row["named"], row["statistics"]))
-    return lines + (_entry("goes with", wording.association(row["association"])) if row["association"] else [])
+    lines += _entry("goes with", wording.association(row["association"])) if row["association"] else []
+    return lines + (_entry("null", nulls) if nulls else [])
 
 
 def _entry(label: str, text: str, width: int = LABEL) -> list[str]:

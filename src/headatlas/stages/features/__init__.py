@@ -77,7 +77,7 @@ def image(
             with single_thread("torch"):  # blocks run in parallel instead
                 fitted = chosen.make(partial(sample_maps, atlas, size=sample, seed=seed))
                 _encode(atlas, result, fitted, batch, workers, scheduler)
-            result.finish(_facts(fitted))
+            result.finish(_facts(fitted), _store(result, fitted))
     return atlas.array("features", name)
 
 
@@ -88,6 +88,14 @@ def _options(chosen: Choice, batch: int) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise OptionError(f"the recipe of the encoder {chosen.name} is not plain JSON: {error}") from error
     return options
+
+
+def _store(result: engine.Result, encoder: Encoder) -> list[str]:
+    """Store what was fitted; returns the files written."""
+    from headatlas.stages.features import fitted  # which imports torch
+
+    state = fitted.to_bytes(encoder)
+    return [] if state is None else [result.write_file(fitted.FILE, state)]
 
 
 def _facts(encoder: Encoder) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -31,6 +32,15 @@ class PooledEncoder:
         space = principal(_rooted(maps).numpy())
         fitted = {"maps_fitted": len(maps), "variance_kept": round(float(space.shares.sum()), 4)}
         return cls(space, facts | fitted)
+
+    def arrays(self) -> dict[str, Any]:
+        """What was fitted."""
+        return dict(vars(self.space))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], facts: dict[str, Any]) -> PooledEncoder:
+        """The same encoder from what was fitted, and its recipe."""
+        return cls(PrincipalAxes(**arrays), facts)
 
     @property
     def width(self) -> int:
@@ -91,6 +101,15 @@ class StatsEncoder:
         deviation = np.sqrt((np.where(known, values - mean, 0) ** 2).sum(0) / counts)
         deviation[deviation <= np.maximum(1e-6 * np.abs(mean), 1e-12)] = np.inf
         return cls(mean, deviation, facts | {"maps_fitted": len(stats)})
+
+    def arrays(self) -> dict[str, Any]:
+        """What was fitted."""
+        return {"mean": self.mean, "deviation": self.deviation}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], facts: dict[str, Any]) -> StatsEncoder:
+        """The same encoder from what was fitted, and its recipe."""
+        return cls(**arrays, facts=facts)
 
     @property
     def width(self) -> int:

@@ -16,12 +16,13 @@ import pyarrow as pa
 from headatlas import wording
 from headatlas.atlas import engine, parts
 from headatlas.atlas.blocks import block_ranges
+from headatlas.atlas.model import load_model
 from headatlas.atlas.store import Atlas
 from headatlas.atlas.tokens import read_rows, read_tokens
 from headatlas.errors import DataError, OptionError
 from headatlas.stages.tsne import kernel
 from headatlas.stages.tsne.choice import Wanted, choose_heads, layers_of, spell
-from headatlas.stages.tsne.reading import check_example, load_model
+from headatlas.stages.tsne.reading import check_example
 from headatlas.stages.tsne.runs import TOGETHER, CompareBlock, Fit, RobustnessBlock, Subject
 from headatlas.stages.tsne.standard import FEWEST, PERPLEXITY, Optimizer, check_options
 

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from headatlas import __version__, models, progress
 from headatlas.atlas.files import Files
+from headatlas.atlas.model import load_model
 from headatlas.atlas.store import HEADER, Atlas
 from headatlas.atlas.tokens import read_image_paths, read_rows, read_tokens
 from headatlas.data import Example
 from headatlas.errors import DataError, ModelError, OptionError
-from headatlas.models import capture, packaged
+from headatlas.models import capture
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import Encoded, encode
 from headatlas.models.full_maps import image_tokens
@@ -125,18 +126,6 @@ def open_source(source: Source) -> Model | Atlas:
     if "://" in str(source) or Files(source).exists(HEADER):
         return Atlas.open(source)
     return models.load(str(source))
-
-
-def load_model(atlas: Atlas) -> Model:
-    """The model an atlas was made with; another model of the same name is refused."""
-    facts = atlas.header["model"]
-    name = "packaged" if facts["name"] == packaged.NAME else facts.get("source") or facts["name"]
-    model = models.load(name, modality=facts.get("modality"))
-    if model.hash != facts["hash"]:
-        raise ModelError(
-            f"{name} is not the model {atlas.files.url} was made with. Give the model in place of the atlas"
-        )
-    return model
 
 
 def check_example(atlas: Atlas, number: int) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from headatlas import parallel
 from headatlas.atlas import engine, parts
+from headatlas.atlas.model import load_model
 from headatlas.atlas.store import Atlas
 from headatlas.atlas.writer import Place, Writer
 from headatlas.stages.tsne import layout_tables
@@ -33,7 +34,7 @@ from headatlas.stages.tsne.hidden import (
     states_of,
 )
 from headatlas.stages.tsne.layout_tables import STANDARD, Head, Layout, Points
-from headatlas.stages.tsne.reading import check_example, load_model, read_example
+from headatlas.stages.tsne.reading import check_example, read_example
 
 
 @dataclass(frozen=True)

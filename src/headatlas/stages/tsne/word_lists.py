@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import __version__, progress
+from headatlas.atlas.model import load_model
 from headatlas.errors import DataError, OptionError
 from headatlas.models.model import Model
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.tsne.hidden import States, VectorOptions, Vectors, check_layers, lay_out_vectors
 from headatlas.stages.tsne.layout_tables import Points
-from headatlas.stages.tsne.reading import Source, load_model, open_source, read
+from headatlas.stages.tsne.reading import Source, open_source, read
 from headatlas.stages.tsne.standard import PERPLEXITY, Optimizer
 
 Pool = Literal["auto", "first", "mean"]

@@ -1,0 +1,6 @@
+"""Null models beside the real one: which patterns are there without training, and which without word order?"""
+
+from headatlas.null.stage import references
+from headatlas.null.summary import summary
+
+__all__ = ["references", "summary"]

@@ -1,0 +1,63 @@
+"""The clusters of a finished clustering, and which of them any map belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.atlas.blocks import read_blocks
+from headatlas.atlas.schema import MISSING, NOISE
+from headatlas.atlas.store import Atlas
+from headatlas.errors import DataError, OptionError
+from headatlas.null.radius import Part, radii
+from headatlas.numeric.pca import PrincipalAxes
+from headatlas.stages.cluster.assign import FIT
+from headatlas.stages.cluster.fit import Fit, Labels, of_centers
+from headatlas.stages.cluster.fit_file import from_bytes
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """A clustering as it was fitted: its axes, its rule, and the radius of each cluster."""
+
+    space: PrincipalAxes
+    fit: Fit
+    radius: NDArray[np.float32]
+
+    @property
+    def count(self) -> int:
+        """The number of clusters."""
+        return len(self.fit.centers)
+
+    def assign(self, vectors: NDArray[Any]) -> tuple[Labels, Labels]:
+        """Labels by the rule of the clustering, and by distance, of vectors (example, layer, head, feature).
+
+        By distance, a map belongs to the cluster of the nearest center; to none, which is noise, if it is farther from
+        it than the radius of the cluster.
+        """
+        present = ~np.isnan(vectors).any(-1)
+        labels, patterns = (np.full(present.shape, MISSING, np.int32) for _ in range(2))
+        x = self.space.apply(vectors[present])
+        labels[present] = self.fit.assign(x)
+        nearest, distance = of_centers(self.fit.centers).label(x)
+        patterns[present] = np.where(distance <= self.radius[nearest], nearest, np.int32(NOISE))
+        return labels, patterns
+
+
+def read_clusters(atlas: Atlas, of: str) -> Clusters:
+    """The clusters of a clustering of maps."""
+    if atlas.facts("cluster", of).get("level", "maps") != "maps":
+        raise OptionError(f"{of} is a clustering of heads: null models need one of maps. Choose another with --of")
+    space, fit, _ = from_bytes(atlas.files.read(f"cluster/{atlas.folder('cluster', of)}/{FIT}"))
+    if not len(fit.centers):
+        raise DataError(f"{of} has no clusters, all maps are noise: nothing to compare with. Choose another with --of")
+
+    def read() -> Iterator[Part]:
+        for rows, labels in read_blocks(atlas, "labels", of):
+            yield labels, atlas.read("distance", slice(rows.start, rows.stop), of)
+
+    return Clusters(space, fit, radii(read, len(fit.centers)))
