@@ -180,11 +180,33 @@ def test_clusters_match_the_tables(client, atlas):
         assert entry == {field: row[field] for field in entry}
     one_job = atlas.table("profiles", "kmeans")["one_job"].to_pylist()
     assert payload["jobs"] == {"heads": len(one_job), "one_job": sum(one_job)}
-    assert payload["thresholds"] == {"one_job": 0.75, "mostly": 0.5, "significant": 0.05}
+    thresholds = atlas.facts("correlate", "kmeans")["thresholds"]
+    assert payload["thresholds"] == {name: thresholds[name] for name in payload["thresholds"]}
+    assert {"one_job": 0.75, "mostly": 0.5, "significant": 0.05}.items() <= payload["thresholds"].items()
     assert [entry["neighbors"] for entry in payload["locality"]] == ["same layer", "adjacent layers"]
     pairs = {entry["measure"]: entry["pairs"] for entry in payload["quality"]}
     assert pairs == dict.fromkeys(pairs) | {"stability": 5}
     assert payload["command"] is None and payload["quality"][0]["low"] is None
+
+
+def test_what_changes_a_head_is_its_part_of_the_table(client, atlas):
+    rows = atlas.table("changes", "kmeans").to_pylist()
+    for layer, head in ((0, 0), (1, 2)):
+        payload = served.ask(client, ENDPOINTS.changes, clustering="kmeans", layer=layer, head=head).json()
+        of_head = {row["column"]: row for row in rows if (row["layer"], row["head"]) == (layer, head)}
+        assert {change["column"] for change in payload["changes"]} == set(of_head) != set()
+        shares = [change["explained"] for change in payload["changes"]]
+        assert shares == sorted(shares, key=lambda share: -(share if share is not None else -1))
+        for change in payload["changes"]:
+            row = of_head[change["column"]]
+            assert all(change[name] == row[name] for name in ("rank", "explained", "low", "high", "q", "untested"))
+            for item, stored in zip(change["statistics"], row["statistics"], strict=True):
+                assert item["statistic"] == stored["statistic"] and item["means"] == stored["means"]
+    assert error(client.get("/api/clusterings/kmeans/changes/99.0.json"), 404)["message"].startswith(
+        "There is no layer"
+    )
+    response = error(client.get("/api/clusterings/loose.one/changes/0.0.json"), 404)
+    assert response["command"].endswith("--of loose.one")
 
 
 def test_clusters_that_are_not_correlated_have_numbers_and_a_command(client, atlas):

@@ -78,6 +78,13 @@ def _clusters(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
             yield {"clustering": name, "cluster": cluster.number}
 
 
+def _heads(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
+    for name in _correlated(snapshot):
+        for layer, facts in enumerate(_layers(snapshot)):
+            for head in range(facts["heads"]):
+                yield {"clustering": name, "layer": layer, "head": head}
+
+
 def _correlated(snapshot: Snapshot) -> list[str]:
     return [name for name in snapshot.atlas.results("cluster") if name in snapshot.atlas.results("correlate")]
 
@@ -123,6 +130,7 @@ ENUMERATORS: dict[str, Enumerator] = {
     "correlated clusterings": lambda snapshot, examples: [{"clustering": name} for name in _correlated(snapshot)],
     "clusterings with exemplars": _with_exemplars,
     "clusters": _clusters,
+    "heads of correlated clusterings": _heads,
     "examples": lambda snapshot, examples: [{"example": example} for example in examples],
     "examples with pooled maps": _pooled,
     "examples with images": _images,

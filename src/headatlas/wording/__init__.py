@@ -6,6 +6,7 @@ The page has its counterpart in frontend/src/lib/wording; tests hold both to tes
 from headatlas.wording.changes import (
     SHOWN,
     Contrast,
+    changed_line,
     changes_line,
     explained_line,
     few_groups_line,
@@ -73,6 +74,7 @@ __all__ = [
     "amount",
     "association",
     "capitalize",
+    "changed_line",
     "changes_line",
     "cluster_name",
     "cluster_size",

@@ -42,9 +42,22 @@ if kind = repeated, 0.021 if kind = plain'
     whose = "its" if len(heads) == 1 else "their"
     if len(contrast["heads"]) < len(heads):
         whose = f"in {head_list(contrast['heads'], shares=False)}"
-    high = f"{amount(contrast['high'])} if {column} = {contrast['high_value']}"
-    low = f"{amount(contrast['low'])} if {column} = {contrast['low_value']}"
-    return f"{text}; {whose} {contrast['statistic']} is {high}, {low}"
+    means = (contrast["high"], contrast["high_value"], contrast["low"], contrast["low_value"])
+    return f"{text}; {whose} {changed_line(contrast['statistic'], column, *means)}"
+
+
+def changed_line(
+    statistic: str, column: str, high: float | None, high_value: str, low: float | None, low_value: str
+) -> str:
+    """The means of a statistic for the values of a column where it is highest and lowest.
+
+    >>> changed_line("attention to the previous token", "style", 0.9996, "plain", 0.88, "complicated")
+    'attention to the previous token is >0.99 if style = plain, 0.88 if style = complicated'
+    """
+    high_text, low_text = (
+        f"{amount(mean)} if {column} = {value}" for mean, value in ((high, high_value), (low, low_value))
+    )
+    return f"{statistic} is {high_text}, {low_text}"
 
 
 def same_columns_line(labels: Sequence[str], label: str) -> str:

@@ -198,6 +198,7 @@ UNTESTED = {
     "one label per head": "each head has one label by construction: nothing to test",
     "same in all examples": "labels are the same in all examples: nothing to test",
     "few groups": "too few independent texts: nothing is tested",
+    "same maps": "all maps are the same: nothing to test",
 }
 
 

@@ -1,6 +1,6 @@
 // Clusters, and the heads and layers they belong to, in words; as in src/headatlas/wording.
 import { FAIR, STABLE } from "../../generated/thresholds";
-import type { ClusterRow, Clusters } from "../api";
+import type { Change, ClusterRow, Clusters } from "../api";
 import type { HeadRef } from "../selection.svelte";
 import { amount, capitalize, count, interval, joinList, NBSP, pEquation, percent, plural, ratio } from "./numbers";
 
@@ -135,15 +135,18 @@ export function localityLine(locality: Omit<Locality, "difference" | "low" | "hi
   return `heads are ${alike} ${others}: similarity ${ratio(locality.similarity)}, ${pairs} ${ratio(locality.all_pairs)}, ${pEquation(locality.p)}`;
 }
 
-const UNTESTED: Record<NonNullable<Association["untested"]>, string> = {
+type Untested = NonNullable<Association["untested"] | Change["untested"]>;
+const UNTESTED: Record<Untested, string> = {
   "one cluster": "one cluster only: nothing to test",
   "one value": "one value only: nothing to test",
   "one label per head": "each head has one label by construction: nothing to test",
   "same in all examples": "labels are the same in all examples: nothing to test",
+  "few groups": "too few independent texts: nothing is tested",
+  "same maps": "all maps are the same: nothing to test",
 };
 
 /** Why a factor cannot be tested. */
-export const untested = (why: NonNullable<Association["untested"]>) => UNTESTED[why];
+export const untested = (why: Untested) => UNTESTED[why];
 
 const SHUFFLED: Record<NonNullable<Association["shuffled"]>, string> = {
   heads: "labels are shuffled over the heads of each example",
@@ -154,7 +157,7 @@ const SHUFFLED: Record<NonNullable<Association["shuffled"]>, string> = {
 };
 
 /** Notes on how an association was computed. */
-export function associationNotes(row: Association): string[] {
+export function associationNotes(row: Pick<Association, "untested" | "binned" | "left_out" | "shuffled">): string[] {
   return [
     row.untested ? untested(row.untested) : "",
     row.binned ? "numbers are binned at their quartiles" : "",

@@ -1,4 +1,5 @@
 // Every sentence and number of the page, made from typed values. Sentences are never parsed.
+export * from "./changes";
 export * from "./clusters";
 export * from "./examples";
 export * from "./facts";

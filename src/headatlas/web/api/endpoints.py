@@ -25,6 +25,7 @@ from fastapi import Path
 
 from headatlas.web.api.payloads.atlas import AtlasCard, Heads
 from headatlas.web.api.payloads.base import Payload
+from headatlas.web.api.payloads.changes import Changes
 from headatlas.web.api.payloads.clusters import Cluster, Clusters, Profiles
 from headatlas.web.api.payloads.examples import CustomText, Example, Examples, Texts
 from headatlas.web.api.payloads.tsne import VARIANTS, Progress, Tsne
@@ -164,6 +165,10 @@ class Endpoints:
     cluster = Endpoint(
         "clusterings/{clustering}/clusters/{cluster}.json", "views.clusters:cluster",
         "Where the maps of a cluster come from, and how they differ from the others.", Cluster, over="clusters",
+    )  # fmt: skip
+    changes = Endpoint(
+        "clusterings/{clustering}/changes/{layer}.{head}.json", "views.changes:changes",
+        "With which columns a head changes, and in what.", Changes, over="heads of correlated clusterings",
     )  # fmt: skip
     examples = Endpoint(
         "examples.json", "views.examples:listed", "All examples, column by column.", Examples, over="atlas"

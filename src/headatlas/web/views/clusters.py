@@ -72,7 +72,7 @@ def _correlate(snapshot: Snapshot, clustering: str) -> str:
 def _thresholds(snapshot: Snapshot, clustering: str) -> Thresholds:
     """Those the result was made with; before correlate, those it would be made with."""
     used = snapshot.atlas.results("correlate").get(clustering, {}).get("facts", {}).get("thresholds", ANALYSIS)
-    return Thresholds(**{field: used[field] for field in Thresholds.model_fields})
+    return Thresholds(**{field: used.get(field, ANALYSIS[field]) for field in Thresholds.model_fields})
 
 
 def _jobs(snapshot: Snapshot, clustering: str) -> Jobs:
@@ -159,7 +159,7 @@ def means(snapshot: Snapshot, clustering: str) -> bytes:
 
 def exemplar_maps(snapshot: Snapshot, clustering: str) -> bytes:
     """The maps that show the clusters, in the order of `Clusters.exemplars`."""
-    _needed(snapshot, clustering)
+    needed(snapshot, clustering)
     rows = exemplars(snapshot, clustering)
     if not rows:
         raise RequestError(
@@ -169,7 +169,8 @@ def exemplar_maps(snapshot: Snapshot, clustering: str) -> bytes:
     return arrays.attention(summaries.pooled(snapshot.atlas, places)).tobytes()
 
 
-def _needed(snapshot: Snapshot, clustering: str) -> None:
+def needed(snapshot: Snapshot, clustering: str) -> None:
+    """Raise an error that names the command unless a clustering is correlated."""
     snapshot.result("cluster", clustering, "clustering")
     if clustering not in snapshot.atlas.results("correlate"):
         raise RequestError(
@@ -179,7 +180,7 @@ def _needed(snapshot: Snapshot, clustering: str) -> None:
 
 def cluster(snapshot: Snapshot, clustering: str, cluster: int) -> Cluster:
     """Where a cluster occurs, and what distinguishes it from the others."""
-    _needed(snapshot, clustering)
+    needed(snapshot, clustering)
     if cluster not in {ranked_cluster.number for ranked_cluster in ranked(snapshot, clustering)}:
         raise RequestError(404, f"{clustering} has no cluster {str(cluster)[:20]}.")
     filters = [("cluster", "==", cluster)]
@@ -207,7 +208,7 @@ def _evidence(rows: Iterable[Row]) -> list[Evidence]:
 
 def profiles(snapshot: Snapshot, clustering: str) -> Profiles:
     """The clusters of every head, and the heads like it."""
-    _needed(snapshot, clustering)
+    needed(snapshot, clustering)
     related: dict[tuple[int, int], list[Related]] = {}
     for row in sorted(_rows(snapshot, "related", clustering), key=lambda row: row["rank"]):
         other = Related(layer=row["other_layer"], head=row["other_head"], similarity=known(row["similarity"]))

@@ -92,6 +92,11 @@ class Association(Payload):
     untested: Untested | None
     binned: bool
     left_out: int
+    explained: float | None  # share of the variation of vectors, less chance; null: not computed
+    explained_low: float | None
+    explained_high: float | None
+    explained_p: float | None
+    within_heads: bool | None  # whether it is a share of the variation within heads, or of all maps
 
 
 class Thresholds(Payload):
@@ -100,6 +105,9 @@ class Thresholds(Payload):
     one_job: float
     mostly: float
     significant: float
+    explained: float  # share of a head's variation from which on a change is reported
+    matters: float  # share of all variation below which it is too little to matter
+    differs: float  # difference of means from which on a statistic is mentioned
 
 
 class Jobs(Payload):
