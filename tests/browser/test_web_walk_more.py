@@ -126,6 +126,23 @@ def test_head(browser, place):
         assert name.endswith(".svg") and svg.startswith(b"<svg") and b"<image" in svg
 
 
+def test_what_changes_a_head(browser, place, demo):
+    url, theme, _ = place
+    changes = [row for row in demo.table("changes").to_pylist() if (row["layer"], row["head"]) == (0, 2)]
+    most = max(changes, key=lambda row: row["explained"])
+    with looking(browser, theme=theme) as page:
+        page.goto(f"{url}#/head/0.2")
+        figure = page.get_by_role("region", name="What changes it")
+        figure.locator("tbody tr").first.wait_for()
+        rows = figure.locator("tbody tr").all_inner_texts()
+        assert len(rows) == len(changes) and most["column"] in rows[0].lower()
+        assert f"{100 * most['explained']:.0f}%" in rows[0]
+        assert most["column"] in figure.locator("li").first.inner_text()
+        _, text = export_as(page, figure, "CSV")
+        exported = list(csv.DictReader(io.StringIO(text.decode())))
+        assert exported[0]["column"] == most["column"] and len(exported) == len(changes)
+
+
 def test_examples(browser, place):
     url, theme, is_live = place
     with looking(browser, theme=theme) as page:

@@ -14,7 +14,6 @@ from headatlas.atlas import engine, parts
 from headatlas.atlas.model import load_model
 from headatlas.atlas.sampled_maps import existing_heads
 from headatlas.atlas.store import Atlas
-from headatlas.atlas.tokens import read_rows
 from headatlas.errors import ModelError, OptionError
 from headatlas.models.model import Model
 from headatlas.models.random_weights import refusal
@@ -23,6 +22,7 @@ from headatlas.null.assignment import read_clusters
 from headatlas.null.block import NullBlock, NullModels, Source, Task
 from headatlas.null.radius import SHARE
 from headatlas.stages.correlate.effect import Draws
+from headatlas.stages.correlate.groups import group_column, read_groups
 from headatlas.stages.features.encoders import Encoder
 from headatlas.stages.features.fitted import load_encoder
 from headatlas.wording.nulls import NULLS, REAL
@@ -148,9 +148,9 @@ def chosen_examples(atlas: Atlas, count: int, seed: int) -> list[int]:
 
 
 def _design(atlas: Atlas, numbers: list[int], clusters: int, heads: Any, seed: int) -> tables.Design:
-    """Windows of one text are one group of the bootstrap."""
-    names = [str(row["id"]) for row in read_rows(atlas, numbers, ["id"])]
-    group = np.unique(np.array(names), return_inverse=True)[1]
+    """Windows of one text, and texts that the reader declares to have one source, are one group of the bootstrap."""
+    every_group = read_groups(atlas, group_column(atlas, None)).number
+    group = np.unique(every_group[numbers], return_inverse=True)[1]
     groups = int(group.max()) + 1
     draws = Draws(groups, DRAWS if groups > 1 else 0, seed)
     return tables.Design(clusters, heads[:, 0], heads[:, 1], group, draws)
