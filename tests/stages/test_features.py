@@ -12,6 +12,7 @@ import torch
 from sklearn.decomposition import PCA
 
 import headatlas as ha
+from headatlas.atlas import summaries
 from headatlas.errors import ModelError, OptionError, StoreError
 from headatlas.models import packaged
 from headatlas.numeric.sampling import systematic_sample
@@ -371,3 +372,15 @@ def test_an_unfinished_collection_is_refused(tmp_path):
     unfinish(atlas, "collect", "collect")
     with pytest.raises(StoreError, match="is not complete"):
         ha.features.image(str(tmp_path / "a.atlas"), "stats")
+
+
+def test_that_clusters_follow_heads_is_said_to_be_built_in_for_encoders_that_know_heads():
+    texts = ["The cat sat.", "It slept, then it ate.", "Who rang?"]
+    atlas = ha.collect.maps("packaged", texts, "memory://knows-heads.atlas", resolution=8)
+    for encoder, knows in (("attention-ssl", True), ("stats", False)):
+        ha.features.image(atlas, encoder)
+        ha.cluster.kmeans(atlas, k=3, of=encoder, name=encoder)
+        ha.correlate.clusters(atlas, of=encoder, permutations=9)
+        assert summaries.knows_heads(atlas, encoder) is knows
+        said = " ".join(ha.correlate.summary(atlas, encoder).split())
+        assert ("trained to tell heads apart" in said) is knows

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import ROOT
 from headatlas import wording
 from headatlas.wording import thresholds
 
@@ -164,3 +165,7 @@ def test_what_is_explained():
         assert wording.explained_line(*share, p, False, *limits) == text
     assert "within heads" in wording.explained_line(0.5, None, None, 0.001, True, *limits)
     assert wording.same_columns_line(["a"], "b") == "a goes with b: what changes with them cannot be told apart"
+
+
+def test_the_page_says_the_same_of_what_is_built_in():
+    assert f'"{wording.BUILT_IN}"' in (ROOT / "frontend" / "src" / "lib" / "wording" / "changes.ts").read_text()

@@ -150,3 +150,9 @@ def pooled(atlas: Atlas, places: NDArray[Any]) -> NDArray[np.float64]:
         maps = atlas.read("pooled", (slice(number * block, (number + 1) * block), layer, head))
         selected[rows] = maps[places[rows, 0] - number * block]
     return selected
+
+
+def knows_heads(atlas: Atlas, of: str) -> bool:
+    """Whether the vectors that were clustered come from an encoder that was trained to tell heads apart."""
+    features = atlas.source("cluster", of)
+    return features is not None and bool(atlas.facts("features", features).get("knows_heads"))

@@ -4,6 +4,7 @@ The page has its counterpart in frontend/src/lib/wording; tests hold both to tes
 """
 
 from headatlas.wording.changes import (
+    BUILT_IN,
     SHOWN,
     Contrast,
     changed_line,
@@ -63,6 +64,7 @@ from headatlas.wording.results import faithful, method_name, result_line
 from headatlas.wording.trees import node_line, node_name
 
 __all__ = [
+    "BUILT_IN",
     "MIXED",
     "NOISE",
     "SHOWN",

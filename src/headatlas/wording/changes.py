@@ -105,6 +105,9 @@ def more_columns_line(columns: int, command: str) -> str:
     return f"heads also change with {many(columns, 'more column')}: {command}"
 
 
+BUILT_IN = "partly built in: the vectors come from a network that was trained to tell heads apart"
+
+
 def explained_line(
     explained: float | None,
     low: float | None,

@@ -2,6 +2,9 @@
 import type { Change } from "../api";
 import { amount, interval, pEquation, percent } from "./numbers";
 
+/** What is to be said of an encoder that knows heads. */
+export const BUILT_IN = "partly built in: the vectors come from a network that was trained to tell heads apart";
+
 /** The means of a statistic for the values of a column where it is highest and lowest. */
 export const changedLine = (
   statistic: string,

@@ -6,7 +6,7 @@ import textwrap
 from typing import Any
 
 from headatlas import wording
-from headatlas.atlas import schema
+from headatlas.atlas import schema, summaries
 from headatlas.atlas.store import Atlas
 from headatlas.atlas.trees import tree_text
 from headatlas.stages.correlate.findings import findings
@@ -62,6 +62,8 @@ def _overall(atlas: Atlas, of: str, rows: list[Row], thresholds: dict[str, float
     """What holds for all clusters together: a label and a text each."""
     significant = thresholds["significant"]
     entries = [(row["factor"], _factor(row, thresholds)) for row in atlas.table("associations", of).to_pylist()]
+    if summaries.knows_heads(atlas, of):
+        entries = [(name, f"{text}; {wording.BUILT_IN}" if name == "head" else text) for name, text in entries]
     one_job = atlas.table("profiles", of)["one_job"].to_pylist()
     entries.append(("jobs", wording.jobs_line(len(one_job), sum(one_job), thresholds["one_job"])))
     for row in atlas.table("locality", of).to_pylist():

@@ -99,7 +99,11 @@ def _store(result: engine.Result, encoder: Encoder) -> list[str]:
 
 
 def _facts(encoder: Encoder) -> dict[str, Any]:
-    return {"width": encoder.width, "encoder": encoder.recipe()}
+    return {
+        "width": encoder.width,
+        "encoder": encoder.recipe(),
+        "knows_heads": bool(getattr(encoder, "knows_heads", False)),
+    }
 
 
 def _encode(

@@ -25,8 +25,9 @@ Draw = Callable[[str], NDArray[Any]]  # returns a sample of one array of the atl
 class Encoder(Protocol):
     """The interface of encoders. Workers receive a copy, so an encoder must pickle.
 
-    Two more attributes are used if present: `name`, and `reads`, the arrays it needs of `("pooled", "stats")`; an
-    array that is not read is None when `encode` is called.
+    Three more attributes are used if present: `name`; `reads`, the arrays it needs of `("pooled", "stats")` (an array
+    that is not read is None when `encode` is called); and `knows_heads`, whether it was trained to tell heads apart, so
+    that clusters of its vectors follow heads by construction.
     """
 
     @property
@@ -147,7 +148,7 @@ NAMES: dict[str, Named] = {
     for named in (
         Named(
             DEFAULT,
-            "a packaged network, trained on attention maps without labels; compare by cosine",
+            "a packaged network, trained to tell heads apart, without other labels; compare by cosine",
             "128",
             _packaged,
         ),

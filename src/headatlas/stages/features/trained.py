@@ -27,6 +27,7 @@ class TrainedEncoder:
     net: network.AttentionNet | None = None
 
     reads: ClassVar[tuple[str, ...]] = ("pooled",)
+    knows_heads: ClassVar[bool] = True  # its training compares maps of one head on several texts
 
     @classmethod
     def open(cls, path: str, name: str) -> TrainedEncoder:

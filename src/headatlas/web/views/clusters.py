@@ -58,6 +58,7 @@ def clusters(snapshot: Snapshot, clustering: str) -> Clusters:
             Place(example=row["example"], layer=row["layer"], head=row["head"], distance=known(row["distance"]))
             for row in shown
         ],
+        knows_heads=summaries.knows_heads(snapshot.atlas, clustering),
         quality=[Quality(**_known(row, Quality)) for row in _rows(snapshot, "quality", clustering)],
         associations=[Association(**_known(row, Association)) for row in _rows(snapshot, "associations", clustering)],
         locality=[Locality(**_known(row, Locality)) for row in _rows(snapshot, "locality", clustering)],

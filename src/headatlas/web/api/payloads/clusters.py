@@ -156,6 +156,7 @@ class Clusters(Payload):
     jobs: Jobs | None
     clusters: list[ClusterRow]
     exemplars: list[Place]
+    knows_heads: bool  # the encoder was trained to tell heads apart: that clusters follow heads is partly built in
     quality: list[Quality]
     associations: list[Association]
     locality: list[Locality]
