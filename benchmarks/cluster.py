@@ -37,6 +37,7 @@ METHODS = {
     "kmeans k=12": ("kmeans", {"k": 12}),
     "dbscan": ("dbscan", {}),
     "hdbscan": ("hdbscan", {}),
+    "tree": ("tree", {}),
     "project pca": ("pca", {}),
     "correlate": ("correlate", {}),
 }

@@ -6,16 +6,18 @@ Vectors are arrays (text, head, feature). None of the scores uses which head a m
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import false_discovery_control, kruskal
 from sklearn.cluster import KMeans
 from sklearn.linear_model import Ridge
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
+from headatlas.stages.cluster.methods.tree import Tree
 from headatlas.stages.cluster.vectors import fit_space
 
 Array = NDArray[Any]
@@ -68,22 +70,56 @@ class Sensitivity:
     margin: Score
 
 
-def sensitivity(vectors: Array, control: Array, kinds: Array, k: int, starts: Sequence[int] = (0, 1, 2)) -> Sensitivity:
+Labeler = Callable[[Array, Array], list[tuple[Array, Array]]]  # points of real and control heads to pairs of labels
+
+
+def sensitivity(vectors: Array, control: Array, kinds: Array, heads: Array, label: Labeler) -> Sensitivity:
     """Cluster all real maps, give the maps of control heads the nearest cluster, and compare with the kinds.
 
-    Intervals are over heads; results are means over several starts of KMeans.
+    Results are means over the clusterings that `label` gives, and over the chosen `heads`; intervals are over heads.
     """
-    texts, heads, width = vectors.shape
+    texts, count, width = vectors.shape
     flat = vectors.reshape(-1, width).astype(np.float32)
     space = fit_space(flat)
     points, others = space.apply(flat), space.apply(control.reshape(-1, width).astype(np.float32))
     real, fixed = [], []
-    for start in starts:
-        fit = KMeans(k, n_init=3, random_state=start).fit(points)
-        real.append(agreement(fit.labels_.reshape(texts, heads), kinds))
-        fixed.append(agreement(fit.predict(others.astype(points.dtype)).reshape(texts, -1), kinds))
-    of_heads, of_control = np.mean(real, 0), np.mean(fixed, 0)
+    for labels, control_labels in label(points, others.astype(points.dtype)):
+        real.append(agreement(labels.reshape(texts, count), kinds))
+        fixed.append(agreement(control_labels.reshape(texts, -1), kinds))
+    of_heads, of_control = np.mean(real, 0)[heads], np.mean(fixed, 0)
     return Sensitivity(mean_score(of_heads), mean_score(of_control), mean_score(of_heads - of_control.mean()))
+
+
+def by_kmeans(k: int, starts: Sequence[int] = (0, 1, 2)) -> Labeler:
+    """KMeans with k clusters, from several starts."""
+
+    def label(points: Array, others: Array) -> list[tuple[Array, Array]]:
+        fits = [KMeans(k, n_init=3, random_state=start).fit(points) for start in starts]
+        return [(fit.labels_, fit.predict(others)) for fit in fits]
+
+    return label
+
+
+def by_tree(units: Array) -> Labeler:
+    """The default cut of the tree; `units` is the text of each map."""
+
+    def label(points: Array, others: Array) -> list[tuple[Array, Array]]:
+        small = np.random.default_rng(0).permutation(len(points))[:6000]
+        method = Tree().settle(points, points[small], 0, bar=False, units=units[small])[0]
+        fit, labels = method.fit(points, 0)
+        return [(labels, fit.assign(others))]
+
+    return label
+
+
+def differing(stats: Array, kinds: Array, q: float = 0.01) -> Array:
+    """Heads of which some statistic differs between kinds of texts (Kruskal-Wallis, Benjamini-Hochberg)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        groups = [stats[kinds == kind] for kind in np.unique(kinds)]
+        p = np.nan_to_num(kruskal(*groups, axis=0, nan_policy="omit").pvalue, nan=1.0)  # (head, statistic)
+    corrected = false_discovery_control(p.ravel()).reshape(p.shape)
+    return np.asarray((corrected < q).any(1))
 
 
 def agreement(labels: Array, kinds: Array) -> Array:
@@ -117,7 +153,7 @@ def roles(stats: Array, names: Sequence[str], repeated: Array) -> Array:
         warnings.simplefilter("ignore")  # statistics that a model does not have are NaN everywhere
         mean, on_repeated = np.nanmean(stats, 0), np.nanmean(stats[repeated], 0)
     column = {name: mean[:, number] for number, name in enumerate(names)}
-    induction = on_repeated[:, list(names).index("induction")] - on_repeated[:, list(names).index("next")]
+    induction = on_repeated[:, list(names).index("induction")]
     limits = [
         ("previous", column["previous"] > 0.4),
         ("next", column["next"] > 0.4),

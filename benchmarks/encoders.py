@@ -7,15 +7,16 @@ FOLDER first, unless they are there. Scores, with 95 % intervals:
 
 1. Input sensitivity. Texts of seven kinds (plain, repeated, shuffled, lists, code, questions, one word). Within each
    head: share of maps whose nearest map is of the same kind, and adjusted mutual information (AMI) of cluster and kind
-   with 10 and 30 clusters. Beside it the same for control heads, which do the same on every text: what they show comes
+   with 10 and 30 clusters and at the default cut of the tree (auto), over heads some of whose statistics differ between
+   kinds, and over all. Beside it the same for control heads, which do the same on every text: what they show comes
    from the text and not from a head. The margin, real less control, is what counts.
 2. Patterns. Adjusted Rand index of KMeans on generated patterns that no encoder was trained on.
 3. Readability. R² of ridge regression from vectors to each statistic, by group.
 4. Function across models. Mean average precision of finding heads of the other model that do the same.
 5. Head retrieval (whether the nearest map of another text is of the same head) and maps per second, for the record.
 
-`pooled` and `stats` are fitted to each atlas, as in the product; for 4 on equally many maps of both models and on the
-statistics that both have.
+`pooled` and `stats` are fitted to each atlas, as in the product; for 4 on equally many maps of all models and on the
+statistics that all have.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import argparse
 import json
 import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,14 +33,25 @@ from typing import Any
 import numpy as np
 import torch
 from control_heads import collected
-from encoder_scores import across_models, mean_score, nearest, rand_index, readability, roles, sensitivity
+from encoder_scores import (
+    Labeler,
+    across_models,
+    by_kmeans,
+    by_tree,
+    differing,
+    mean_score,
+    nearest,
+    rand_index,
+    readability,
+    roles,
+    sensitivity,
+)
 from planted_texts import planted
 from unseen_patterns import unseen
 
 import headatlas as ha
 from headatlas.data import Example
 from headatlas.numeric.metrics import head_retrieval
-from headatlas.stages.features.baselines import PooledEncoder, StatsEncoder
 from headatlas.stages.features.encoders import NAMES, choose
 from headatlas.statistics import statistic
 
@@ -74,13 +87,21 @@ def load(name: str, model: str, folder: Path, seed: int) -> Maps:
     )
 
 
-def encoder_of(name: str, pooled: np.ndarray, stats: np.ndarray) -> Any:
+@dataclass(frozen=True)
+class Draw:
+    """Maps (map, …) that an encoder is fitted to, if it needs to be."""
+
+    pooled: np.ndarray
+    stats: np.ndarray
+    statistics: tuple[str, ...]
+
+    def __call__(self, array: str) -> np.ndarray:
+        return getattr(self, array)[:: max(1, len(self.pooled) // 20_000)]
+
+
+def encoder_of(name: str, pooled: np.ndarray, stats: np.ndarray, names: Sequence[str]) -> Any:
     """An encoder by name, fitted to these maps (map, …) if it needs to be."""
-    if name == "pooled":
-        return PooledEncoder.fit(pooled[:: max(1, len(pooled) // 20_000)], {})
-    if name == "stats":
-        return StatsEncoder.fit(stats, {})
-    return choose(name, "default", 1, 0).make(lambda array: {"pooled": pooled, "stats": stats}[array])
+    return choose(name, "default", 1, 0).make(Draw(pooled, stats, tuple(names)))
 
 
 def encoded(encoder: Any, pooled: np.ndarray, stats: np.ndarray) -> np.ndarray:
@@ -92,16 +113,26 @@ def encoded(encoder: Any, pooled: np.ndarray, stats: np.ndarray) -> np.ndarray:
 
 def of_model(name: str, maps: Maps) -> dict[str, Any]:
     """Scores on the maps of one model."""
-    encoder = encoder_of(name, maps.pooled.reshape(-1, *maps.pooled.shape[2:]), _flat(maps.stats))
+    encoder = encoder_of(name, maps.pooled.reshape(-1, *maps.pooled.shape[2:]), _flat(maps.stats), maps.names)
     vectors, control = encoded(encoder, maps.pooled, maps.stats), encoded(encoder, *maps.control)
     read: dict[str, list[float]] = {}
     for name_of, score in readability(vectors, maps.stats, maps.names).items():
         read.setdefault(statistic(name_of).about, []).append(score)
     value, low, high = head_retrieval(vectors - vectors.mean((0, 1)))
+    changing = differing(maps.stats, maps.kinds)
+    labelers = {str(k): by_kmeans(k) for k in KS} | {
+        "auto": by_tree(np.repeat(np.arange(len(vectors)), vectors.shape[1]))
+    }
+
+    def clusters(label: Labeler, heads: np.ndarray) -> dict[str, Any]:
+        return asdict(sensitivity(vectors, control, maps.kinds, heads, label))
+
     return {
         "nearest": asdict(nearest(vectors, maps.kinds)),
         "nearest, control": asdict(nearest(control, maps.kinds)),
-        "clusters": {k: asdict(sensitivity(vectors, control, maps.kinds, k)) for k in KS},
+        "clusters": {k: clusters(label, changing) for k, label in labelers.items()},
+        "clusters, all heads": {k: clusters(label, changing | True) for k, label in labelers.items()},
+        "heads that differ": int(changing.sum()),
         "readability": {about: float(np.mean(scores)) for about, scores in read.items()},
         "head retrieval": {"value": value, "low": low, "high": high},
     }
@@ -119,29 +150,28 @@ def function(name: str, models: dict[str, Maps]) -> dict[str, Any]:
     pooled = {key: maps.pooled.reshape(-1, *maps.pooled.shape[2:]) for key, maps in models.items()}
     size, rng = min(map(len, pooled.values())), np.random.default_rng(0)
     chosen = {key: rng.permutation(len(maps))[:size] for key, maps in pooled.items()}
-    encoder = encoder_of(name, *(np.concatenate([part[key][chosen[key]] for key in models]) for part in (pooled, flat)))
+    sample = (np.concatenate([part[key][chosen[key]] for key in models]) for part in (pooled, flat))
+    encoder = encoder_of(name, *sample, names)
     vectors = {key: encoded(encoder, maps.pooled, stats[key]) for key, maps in models.items()}
     labels = {key: roles(maps.stats, maps.names, maps.kinds == "repeated") for key, maps in models.items()}
     score, by_role = across_models(vectors, labels)
     return {"precision": asdict(score), "by role": by_role}
 
 
-def patterns(name: str, count: int = 700, draws: int = 5) -> dict[str, float] | None:
-    """Adjusted Rand index over several draws of patterns; None for encoders that need statistics of a text."""
-    if name == "stats":
-        return None
+def patterns(name: str, count: int = 700, draws: int = 5) -> dict[str, float]:
+    """Adjusted Rand index over several draws of patterns."""
     scores = []
     for draw in range(draws):
-        maps, labels = unseen(count, draw)
-        encoder = encoder_of(name, maps, np.empty((len(maps), 0)))
-        scores.append(rand_index(encoder.encode(maps, None), labels))
+        maps = unseen(count, draw)
+        encoder = encoder_of(name, maps.pooled, maps.stats, maps.statistics)
+        scores.append(rand_index(encoder.encode(maps.pooled, maps.stats), maps.labels))
     return asdict(mean_score(np.array(scores)))
 
 
 def speed(names: list[str], maps: Maps) -> dict[str, float]:
     """Maps per second of CPU time on one thread, encoders in turn, median over the rounds."""
     pooled, stats = maps.pooled.reshape(-1, *maps.pooled.shape[2:])[:2048], _flat(maps.stats)[:2048]
-    encoders = {name: encoder_of(name, pooled, stats) for name in names}
+    encoders = {name: encoder_of(name, pooled, stats, maps.names) for name in names}
     rates: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(ROUNDS + 1):
         for name, encoder in encoders.items():
@@ -152,9 +182,9 @@ def speed(names: list[str], maps: Maps) -> dict[str, float]:
     return {name: statistics.median(values[1:]) for name, values in rates.items()}
 
 
-def text(score: dict[str, float] | None) -> str:
+def text(score: dict[str, float]) -> str:
     """A score with its interval."""
-    return "–" if score is None else "{value:.3f} [{low:.3f}, {high:.3f}]".format(**score)
+    return "{value:.3f} [{low:.3f}, {high:.3f}]".format(**score)
 
 
 def show(result: dict[str, Any]) -> None:

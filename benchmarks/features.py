@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ENCODERS = ("stats", "pooled", "attention-ssl")
+ENCODERS = ("stats", "pooled", "profile", "heads")
 
 
 def measure(path: str, encoder: str) -> dict[str, float]:

@@ -39,7 +39,7 @@ from headatlas.stages.features.network import PACKAGED
 from headatlas.stages.features.patterns import patterns
 from headatlas.stages.features.trained import TrainedEncoder
 
-ENCODERS = ("attention-ssl", "without", "pooled", "stats", "vit", "vit-capstone")
+ENCODERS = ("heads", "without", "pooled", "stats", "vit", "vit-capstone")
 SEED = 11  # of the patterns; training uses another seed
 ROUNDS = 5
 
@@ -56,8 +56,8 @@ def random_vit(folder: str) -> str:
 def encoders(arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
     """The requested encoders by name; pooled and stats are fitted to each atlas, so they are None here."""
     chosen: dict[str, Any] = dict.fromkeys(arguments.encoders)
-    if "attention-ssl" in chosen:
-        chosen["attention-ssl"] = TrainedEncoder.open(str(arguments.weights), "attention-ssl")
+    if "heads" in chosen:
+        chosen["heads"] = TrainedEncoder.open(str(arguments.weights), "heads")
     if "without" in chosen and arguments.without:
         chosen["without"] = TrainedEncoder.open(str(arguments.without), "without")
     elif "without" in chosen:
@@ -160,7 +160,7 @@ def written(value: Any) -> str:
 
 
 def show(result: dict[str, Any]) -> None:
-    print(f"vit is {result['vit']}; attention-ssl is {result['weights']}")
+    print(f"vit is {result['vit']}; heads is {result['weights']}")
     for title, part in result["retrieval"].items():
         print(f"\n{title}: head retrieval, {part['heads']} heads (chance {1 / part['heads']:.4f})")
         line("encoder", f"all {part['examples']} examples", f"first {part['few']} examples")
@@ -175,7 +175,7 @@ def show(result: dict[str, Any]) -> None:
     for name, rate in result["speed"].items():
         print(f"  {name:<16}{rate:,.0f}")
     if result["ratio"]:
-        print(f"  attention-ssl takes {result['ratio']:,.0f} times as many maps a second as the vit")
+        print(f"  heads takes {result['ratio']:,.0f} times as many maps a second as the vit")
 
 
 def main() -> None:
@@ -197,7 +197,7 @@ def main() -> None:
             "vit": arguments.vit or "a ViT-tiny with random weights",
             "weights": arguments.weights.name,
             "speed": rates,
-            "ratio": rates["attention-ssl"] / rates["vit"] if {"attention-ssl", "vit"} <= set(rates) else None,
+            "ratio": rates["heads"] / rates["vit"] if {"heads", "vit"} <= set(rates) else None,
             "patterns": known_patterns(chosen, arguments.patterns, 220),
             "retrieval": {
                 path.stem: retrieval(chosen, path, arguments.few) for path in sorted(arguments.test.iterdir())

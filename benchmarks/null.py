@@ -1,4 +1,4 @@
-"""Which patterns are there without training, and which without word order?
+"""Which patterns are there without what was learned, and which without word order?
 
     python benchmarks/null.py wiki.valid.raw [--models packaged SMOLLM2] [--encoders pooled] [--seeds 0 1] [--json]
 
@@ -79,8 +79,8 @@ def percent(values: list[float]) -> str:
 
 def show(name: str, result: dict) -> None:
     print(f"\n{name}, {result['encoder']}: {result['heads']} heads; {result['seconds']} s per seed\n")
-    print("| pattern | model | without training | with shuffled words | kept with shuffled words |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+    print(f"| pattern | model | {' | '.join(NULLS.values())} | kept with shuffled words |")
+    print(f"| --- |{' ---: |' * (len(NULLS) + 2)}")
     for row in result["patterns"]:
         shares = [percent(row[kind]) for kind in NULLS]
         print(f"| {' | '.join([row['name'], percent([row['real']]), *shares, percent([row['kept']['shuffled']])])} |")

@@ -3,7 +3,7 @@
     python benchmarks/project.py [ATLAS] [--methods pca umap tsne] [--sample 5000] [--json]
 
 ATLAS has features; without it our own corpus is collected with the packaged model into a temporary folder and encoded
-by attention-ssl. Each method runs once, with its defaults but for the sample, on one core, in two separate processes:
+by profile. Each method runs once, with its defaults but for the sample, on one core, in two separate processes:
 
 1. fit: the sample is read and fitted. CPU time with the compiling that UMAP does in every new process.
 2. place: the rest of the maps is placed among the sample and given its trust, twice over: the first time is what a new
@@ -31,7 +31,7 @@ def packaged_atlas(path):
     import headatlas as ha
 
     ha.collect.maps("packaged", "sample", path)
-    ha.features.image(path, "attention-ssl")
+    ha.features.image(path, "profile")
 
 
 def peak():

@@ -25,7 +25,7 @@ from headatlas.models import Encoded, Model
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import encode
 from support.families import FAMILIES, VOCABULARY, Family
-from support.nulls import null_atlas, null_copy, packaged_model  # noqa: F401 - fixtures
+from support.nulls import null_atlas, null_copy, null_images, packaged_model  # noqa: F401 - fixtures
 from support.pages import blind, browser, demo, exported, images, live, pairs, place  # noqa: F401 - fixtures
 
 torch.set_num_threads(1)

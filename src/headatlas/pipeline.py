@@ -17,6 +17,8 @@ from headatlas import progress
 from headatlas.atlas import engine
 from headatlas.atlas.store import Atlas
 from headatlas.errors import ModelError, OptionError
+from headatlas.stages.cluster.methods import DEFAULT as METHOD
+from headatlas.stages.features.encoders import DEFAULT as ENCODER
 
 if TYPE_CHECKING:
     from headatlas.data import Dataset, Example
@@ -30,8 +32,8 @@ def run(
     dataset: Dataset | str | Iterable[str] | Iterable[Example],
     path: str | os.PathLike[str],
     *,
-    encoder: str = "attention-ssl",
-    methods: Sequence[str] = ("kmeans",),
+    encoder: str = ENCODER,
+    methods: Sequence[str] = (METHOD,),
     projection: str = "pca",
     permutations: int = 999,
     null: bool = False,
@@ -44,7 +46,7 @@ def run(
     >>> import headatlas as ha
     >>> atlas = ha.pipeline.run("packaged", ["The cat sat.", "It slept, then it ate."], "memory://cats.atlas")
     >>> atlas.latest("cluster")
-    'kmeans'
+    'tree'
 
     Parameters
     ----------
@@ -99,8 +101,8 @@ def check(encoder: str, methods: Sequence[str], projection: str, seed: int) -> N
 def analyze(
     atlas: Atlas,
     *,
-    encoder: str = "attention-ssl",
-    methods: Sequence[str] = ("kmeans",),
+    encoder: str = ENCODER,
+    methods: Sequence[str] = (METHOD,),
     projection: str = "pca",
     permutations: int = 999,
     null: bool = False,

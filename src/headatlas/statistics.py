@@ -1,7 +1,7 @@
 """Every statistic of an attention map, declared once.
 
 `collect` computes what is declared here, in this order; names of clusters, figures, the docs and the page read labels,
-units and phrases from here. Nothing is imported, so that the build of the page can read it too.
+units and phrases from here. Nothing else is imported, so that the build of the page can read it too.
 """
 
 from __future__ import annotations
@@ -9,80 +9,28 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal
 
+from headatlas import phrases
+from headatlas.phrases import Naming
+from headatlas.sources import (
+    Beyond,
+    Combined,
+    Explained,
+    Foreign,
+    Mark,
+    Offset,
+    Relation,
+    RowMean,
+    Source,
+    ToSeparators,
+    Window,
+)
+
 Modality = Literal["text", "image"]
 MASS = "share of attention"  # unit of most statistics
 UNRANKED = 99
 
 
-# where a statistic comes from
-
-
-@dataclass(frozen=True, slots=True)
-class Offset:
-    """Attention to the key `by` places after the query."""
-
-    by: int
-
-
-@dataclass(frozen=True, slots=True)
-class RowMean:
-    """The mean over queries of a number that the kernel computes for each row; `sum` is its constant in the kernel.
-
-    The kernel measures lengths in tokens, but in shares of the text where queries and keys are different tokens;
-    `length` says which of the two is wanted.
-    """
-
-    sum: str
-    length: Literal["tokens", "share"] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """Attention to the keys that belong to each query, found by the statistic's function in `stages.collect.layout`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Attention to the same keys from all queries, found by the statistic's function in `stages.collect.layout`."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToSeparators:
-    """Attention to separators, from separators or from all other tokens."""
-
-    queries: Literal["separators", "rest"]
-
-
-@dataclass(frozen=True, slots=True)
-class Combined:
-    """Other statistics, added and subtracted. Not stored; `correlate` computes it."""
-
-    plus: tuple[str, ...]
-    minus: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Foreign:
-    """A column that this version does not compute, of an atlas made by another one."""
-
-
-Source = Offset | RowMean | Relation | Mark | ToSeparators | Combined | Foreign
-
-
 # how it is described
-
-
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """A phrase that names clusters, and its form in a sentence: a head attends to a `target`, or in a `manner`.
-
-    A phrase with a `bound` needs a mean of at least that if it describes high values, at most that if low ones.
-    """
-
-    phrase: str
-    target: str = ""
-    manner: str = ""
-    bound: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +39,8 @@ class Statistic:
 
     A name has only the most distinctive phrase of a `group`, since their statistics overlap; of two that fit equally
     well it has the one of lower `rank`. A statistic with a phrase for low values (`low`) describes how attention is
-    spread; one with a phrase for high values only is the mass on some kind of token.
+    spread; one with a phrase for high values only is the mass on some kind of token. Neither is named after a
+    difference of means smaller than `least`, however consistent it is.
     """
 
     name: str
@@ -109,6 +58,7 @@ class Statistic:
     high: Naming | None = None
     low: Naming | None = None
     rank: int = UNRANKED
+    least: float = 0.05  # the smallest difference of means that matters, in its unit
 
     @property
     def unit_text(self) -> str:
@@ -119,6 +69,17 @@ class Statistic:
     def grows(self) -> bool:
         """Whether it grows with the length of a text, whatever the head does."""
         return self.unit == "nats" or (isinstance(self.source, RowMean) and self.source.length == "tokens")
+
+    def comparative(self, higher: bool) -> str:
+        """How a cluster differs from another of the same name in which it is lower or higher; empty: no words for it.
+
+        >>> statistic("self").comparative(True), statistic("entropy_relative").comparative(False)
+        ('more on the token itself', 'sharper')
+        """
+        if self.low is not None:
+            naming = self.high if higher else self.low
+            return naming.comparative if naming is not None else ""
+        return f"{'more' if higher else 'less'} on {self.high.target}" if self.high is not None else ""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -138,22 +99,48 @@ def _offset(by: int) -> Statistic:
         f"offset{by:+d}", f"attention {number} tokens {side}", f"A[i, i{sign}{abs(by)}] {EXISTS}", Offset(by),
         short=f"{number} tokens {side}", group="offset", about="position", square_only=True,
         rank=abs(by) + (1 if by < 0 else 4),
-        high=Naming(f"{number} {side}", target=f"the token {number} {side}"),
+        high=Naming(
+            f"{number} tokens {side}", target=f"the token {number} {side}",
+            says=f"each token attends to the one {number} places {'before' if by < 0 else 'after'} it",
+        ),
+    )  # fmt: skip
+
+
+def _window(nearest: int, farthest: int | None) -> Statistic:
+    """Attention to tokens more than four places away."""
+    side, word = ("back", "before") if nearest < 0 else ("ahead", "after")
+    first, last = abs(nearest), None if farthest is None else abs(farthest)
+    places = f"{first} to {last}" if last else f"{first} or more"
+    return Statistic(
+        f"{side}_{first}_{last}" if last else f"{side}_{first}", f"attention {places} tokens {side}",
+        f"mass on keys {places} places {word} the query, other than the first token and special tokens",
+        Window(nearest, farthest), short=f"{places} tokens {side}", group="window", about="position", square_only=True,
+    )  # fmt: skip
+
+
+def _beyond(of: str, label: str) -> Statistic:
+    """Attention to a kind of token that distance does not explain."""
+    return Statistic(
+        f"{of}_beyond", f"attention {label}, beyond distance",
+        f"`{of}` less what it would be if all weights at the same distance were equal; without the first token and "
+        "special tokens",
+        Beyond(of), short=f"{label}, beyond distance", group=f"{of} beyond", about="tokens",
+        remark="0 if distance alone decides", square_only=True,
     )  # fmt: skip
 
 
 SPECIAL = Statistic(  # one statistic per special token, see `special`
     "special:{token}", "attention to {token}", "mass on a special token, summed over its occurrences", Mark(),
-    short="to {token}", group="{token} sink", about="tokens", modalities=BOTH,
-    high=Naming("{token} sink", target="{token}"),
+    short="to {token}", group="{token}", about="tokens", modalities=BOTH,
+    high=Naming("rests on {token}", target="{token}", says="attention rests on {token}"),
 )  # fmt: skip
 # special tokens that share a group with other statistics or have their own phrase: group, phrase, rank
 SINKS: dict[str, tuple[str, Naming, int]] = {
-    "[SEP]": ("separator", Naming("separator sink", target="separators"), 9),
-    "</s>": ("separator", Naming("separator sink", target="separators"), 10),
-    "[CLS]": ("first", Naming("[CLS] sink", target="[CLS]"), 12),
-    "<s>": ("first", Naming("first token sink", target="the first token"), 13),
-    "[REG]": ("register", Naming("register sink", target="registers"), 15),
+    "[SEP]": ("separator", phrases.SEPARATORS, 9),
+    "</s>": ("separator", phrases.SEPARATORS, 10),
+    "[CLS]": ("first", Naming("rests on [CLS]", target="[CLS]", says="attention rests on [CLS]"), 12),
+    "<s>": ("first", phrases.FIRST, 13),
+    "[REG]": ("register", Naming("rests on registers", target="registers", says="attention rests on registers"), 15),
 }
 
 STATISTICS: tuple[Statistic, ...] = (
@@ -163,17 +150,17 @@ STATISTICS: tuple[Statistic, ...] = (
     Statistic(
         "previous", "attention to the previous token", f"A[i, i−1] {EXISTS}",
         Offset(-1), short="to the previous token", group="offset", about="position", square_only=True,
-        high=Naming("previous token", target="the previous token"), rank=0,
+        high=phrases.PREVIOUS_TOKEN, rank=0,
     ),
     Statistic(
         "self", "attention to the token itself", "A[i, i]",
         Offset(0), short="to the token itself", group="offset", about="position", modalities=BOTH, square_only=True,
-        high=Naming("itself", target="the token itself"), rank=2,
+        high=phrases.TOKEN_ITSELF, rank=2,
     ),
     Statistic(
         "next", "attention to the next token", f"A[i, i+1] {EXISTS}",
         Offset(1), short="to the next token", group="offset", about="position", square_only=True,
-        high=Naming("next token", target="the next token"), rank=1,
+        high=phrases.NEXT_TOKEN, rank=1,
     ),
     _offset(2),
     _offset(3),
@@ -181,13 +168,13 @@ STATISTICS: tuple[Statistic, ...] = (
     Statistic(
         "first", "attention to the first token", "mass on the first token",
         Mark(), short="to the first token", group="first", about="position",
-        high=Naming("first token sink", target="the first token"), rank=14,
+        high=phrases.FIRST, rank=14,
     ),
     SPECIAL,
     Statistic(
         "punctuation", "attention to full stops and commas", "mass on full stops and commas",
         Mark(), short="to full stops and commas", group="punctuation", about="tokens",
-        high=Naming("punctuation", target="punctuation"), rank=16,
+        high=phrases.PUNCTUATION, rank=16,
     ),
     Statistic(
         "sep_to_sep", "attention from separators to separators",
@@ -197,17 +184,18 @@ STATISTICS: tuple[Statistic, ...] = (
     Statistic(
         "rest_to_sep", "attention from other tokens to separators", "mass on separators, over all other queries",
         ToSeparators("rest"), short="from other tokens to separators", group="separator", about="tokens",
-        high=Naming("separator sink", target="separators"), rank=11,
+        high=phrases.SEPARATORS, rank=11,
     ),
     Statistic(
         "same_token", "attention to the same token elsewhere", "mass on other places with the query's token",
         Relation(), short="to the same token elsewhere", group="same", about="tokens",
-        high=Naming("same word", target="the same word elsewhere"), rank=17,
+        high=phrases.SAME_WORD_ELSEWHERE, rank=17,
     ),
     Statistic(
         "induction", "attention to what followed the same token",
-        "mass on tokens that follow an occurrence of the query's token (j ≤ i in causal layers, j ≠ i otherwise)",
+        "mass on tokens that follow another occurrence of the query's token (j ≤ i in causal layers)",
         Relation(), short="to what followed the same token", group="induction", about="tokens", square_only=True,
+        high=phrases.INDUCTION, rank=18,
     ),
     Statistic(  # names no cluster: in texts of one sentence it is all attention that does not go to special tokens
         "same_sentence", "attention within the sentence",
@@ -218,19 +206,21 @@ STATISTICS: tuple[Statistic, ...] = (
     Statistic(
         "same_row", "attention to other patches of the row", "mass on other patches of the query's row",
         Relation(), short="to other patches of the row", group="row", about="position", modalities=("image",),
-        high=Naming("same row", target="patches of the same row"), rank=19,
+        high=phrases.SAME_ROW, rank=19,
     ),
     Statistic(
         "same_column", "attention to other patches of the column", "mass on other patches of the query's column",
         Relation(), short="to other patches of the column", group="column", about="position", modalities=("image",),
-        high=Naming("same column", target="patches of the same column"), rank=20,
+        high=phrases.SAME_COLUMN, rank=20,
     ),
     Statistic(
         "grid_distance", "distance of attention on the grid",
         "Σ A·(distance from patch i to patch j) / Σ A over keys that are patches, over queries that are patches",
         RowMean("DISTANCE"),
         short="distance on the grid", group="reach", about="position", unit="patches", modalities=("image",),
-        high=Naming("far", manner="far"), low=Naming("near", manner="nearby"),
+        high=phrases.DISTANT_PATCHES,
+        low=phrases.NEARBY_PATCHES,
+        least=0.5,
     ),
     Statistic(
         "entropy", "entropy of attention", "−Σ A ln A",
@@ -241,12 +231,12 @@ STATISTICS: tuple[Statistic, ...] = (
         "−Σ A ln A / ln(number of allowed keys), over queries with more than one",
         RowMean("ENTROPY_RELATIVE"),
         short="relative entropy", group="breadth", about="shape", unit="1: as even as can be", modalities=BOTH,
-        high=Naming("broad", manner="broadly", bound=0.6), low=Naming("sharp", manner="sharply", bound=0.5),
+        high=phrases.EVEN, low=phrases.SHARP, rank=24, least=0.1,
     ),
     Statistic(
         "largest", "largest weight", "largest A[i, j] of a row",
         RowMean("LARGEST"), short="largest weight", group="breadth", about="shape", modalities=BOTH,
-        high=Naming("sharp", manner="sharply", bound=0.3), low=Naming("broad", manner="broadly", bound=0.2),
+        high=replace(phrases.SHARP, bound=0.3), low=phrases.WIDE, rank=25, least=0.1,
     ),
     Statistic(
         "distance", "distance of attention", "Σ A·abs(j−i)",
@@ -264,7 +254,8 @@ STATISTICS: tuple[Statistic, ...] = (
         "Σ A·abs(j−i) / n; in cross attention the distance between relative positions",
         RowMean("DISTANCE", "share"),
         short="relative distance", group="reach", about="position", unit="share of the length",
-        high=Naming("far", manner="far", bound=1 / 3), low=Naming("near", manner="nearby", bound=1 / 3),
+        high=phrases.DISTANT_TOKENS,
+        low=phrases.NEARBY_TOKENS,
     ),
     Statistic(
         "signed_distance_share", "signed relative distance of attention",
@@ -272,41 +263,55 @@ STATISTICS: tuple[Statistic, ...] = (
         RowMean("SIGNED", "share"),
         short="signed relative distance", group="direction", about="position", unit="share of the length",
         remark="below 0 looks back",
-        high=Naming("looking ahead", manner="ahead", bound=0.05),
-        low=Naming("looking back", manner="back", bound=-0.05),
+        high=phrases.LOOKS_AHEAD,
+        low=phrases.LOOKS_BACK,
     ),
     Statistic(
         "position_deviation", "spread of attention", "standard deviation of j",
         RowMean("DEVIATION", "tokens"),
         short="spread", group="breadth", about="shape", unit="standard deviation in tokens",
     ),
+    _window(-33, None),
+    _window(-9, -32),
+    _window(-5, -8),
+    _window(5, 8),
+    _window(9, 32),
+    _window(33, None),
+    _beyond("same_token", "to the same token elsewhere"),
+    _beyond("induction", "to what followed the same token"),
+    _beyond("same_sentence", "within the sentence"),
+    _beyond("punctuation", "to full stops and commas"),
+    Statistic(
+        "by_distance", "share of attention that distance explains",
+        "Σ of squared weights if each is replaced by the mean weight at its distance, as a share of Σ A²; without the "
+        "first token and special tokens",
+        Explained("distance"), short="explained by distance", group="explained", about="shape",
+        unit="1: distance decides", square_only=True,
+    ),
+    Statistic(
+        "by_key", "share of attention that the key explains",
+        "Σ of squared weights if each is replaced by the mean weight of its key, as a share of Σ A²",
+        Explained("key"), short="explained by the key", group="explained", about="shape",
+        unit="1: all queries attend alike", modalities=BOTH,
+    ),
     # windows of offsets; a window names a cluster only if no part of it has most of the mass
     Statistic(
         "just_before", "attention to the four tokens before", "sum of the four offsets before the query",
         Combined(("offset-4", "offset-3", "offset-2", "previous")),
         short="to the four tokens before", group="offset", about="position", square_only=True,
-        high=Naming("tokens just before", target="the tokens just before"), rank=21,
+        high=phrases.TOKENS_JUST_BEFORE, rank=21,
     ),
     Statistic(
         "just_after", "attention to the four tokens after", "sum of the four offsets after the query",
         Combined(("next", "offset+2", "offset+3", "offset+4")),
         short="to the four tokens after", group="offset", about="position", square_only=True,
-        high=Naming("tokens just after", target="the tokens just after"), rank=22,
+        high=phrases.TOKENS_JUST_AFTER, rank=22,
     ),
     Statistic(
         "around", "attention to the token itself and four on each side", "sum of all nine offsets",
         Combined(("offset-4", "offset-3", "offset-2", "previous", "self", "next", "offset+2", "offset+3", "offset+4")),
         short="to the token itself and four on each side", group="offset", about="position", square_only=True,
-        high=Naming("neighbors", target="its neighbors"), rank=23,
-    ),
-    # without a causal mask the token after the query counts as induction; `next` describes it better
-    Statistic(
-        "induction_only", "attention to what followed the same token, beyond the next one",
-        "`induction` − `next`",
-        Combined(("induction",), ("next",)),
-        short="to what followed the same token, beyond the next one", group="induction", about="tokens",
-        square_only=True,
-        high=Naming("induction", target="what followed the same token"), rank=18,
+        high=phrases.NEIGHBORING_TOKENS, rank=23,
     ),
 )  # fmt: skip
 COMBINED: dict[str, Combined] = {
@@ -338,17 +343,18 @@ def special(token: str) -> Statistic:
     """The statistic of a special token.
 
     >>> special("[MASK]").name, special("[MASK]").high.phrase, special("[SEP]").high.phrase
-    ('special:[MASK]', '[MASK] sink', 'separator sink')
+    ('special:[MASK]', 'rests on [MASK]', 'rests on separators')
     """
 
     def fill(template: str) -> str:
         return template.format(token=token)
 
     assert SPECIAL.high is not None
-    default = Naming(fill(SPECIAL.high.phrase), target=fill(SPECIAL.high.target))
-    group, high, rank = SINKS.get(token, (fill(SPECIAL.group), default, SPECIAL.rank))
+    high = SPECIAL.high
+    default = Naming(fill(high.phrase), target=fill(high.target), says=fill(high.says))
+    group, naming, rank = SINKS.get(token, (fill(SPECIAL.group), default, SPECIAL.rank))
     name, label, short = fill(SPECIAL.name), fill(SPECIAL.label), fill(SPECIAL.short)
-    return replace(SPECIAL, name=name, label=label, short=short, group=group, high=high, rank=rank)
+    return replace(SPECIAL, name=name, label=label, short=short, group=group, high=naming, rank=rank)
 
 
 def collected(modality: Modality) -> tuple[Statistic, ...]:

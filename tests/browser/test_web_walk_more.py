@@ -82,7 +82,7 @@ def test_clusters(browser, place, demo):
     url, theme, _ = place
     rows = demo.table("clusters").to_pylist()
     with looking(browser, theme=theme) as page:
-        page.goto(f"{url}#/clusters")
+        page.goto(f"{url}#/clusters?view=cards")
         sentence(page, f"{len(rows)} patterns")
         settled(page)
         accessible(page)

@@ -5,11 +5,11 @@ import pytest
 from scipy import stats as scipy_stats
 from sklearn.feature_selection import f_classif
 
+from headatlas.atlas.groups import joined
 from headatlas.stages.correlate import changes, counts, explained, factors
 from headatlas.stages.correlate.dataset_columns import Column
 from headatlas.stages.correlate.design import design
 from headatlas.stages.correlate.effect import Draws
-from headatlas.stages.correlate.groups import joined
 from headatlas.stages.correlate.vectors import Vectors
 
 

@@ -74,11 +74,13 @@ def test_planted_column_is_found_and_others_are_not(atlas):
 
 def test_names_homes_and_summary(atlas):
     table = atlas.table("clusters").to_pandas().set_index("cluster")
-    assert table.name.to_dict() == {0: "previous token", 1: "separator sink", 2: "broad", 3: "itself", 4: "next token"}
+    assert table.name.to_dict() == {
+        0: "previous token", 1: "rests on separators", 2: "spreads evenly", 3: "token itself", 4: "next token"
+    }  # fmt: skip
     assert [list(phrases) for phrases in table.phrases.sort_index()] == [
-        ["previous token"], ["separator sink"], ["broad"], ["itself"], ["next token"]
+        ["previous token"], ["rests on separators"], ["spreads evenly"], ["token itself"], ["next token"]
     ]  # fmt: skip
-    assert (table.ordinal == 1).all() and table.named.all() and (table.statistics == table.statistics[0]).all()
+    assert table.distinction.isna().all() and table.named.all() and (table.statistics == table.statistics[0]).all()
     (reason,) = table.reasons[0]
     assert reason["statistic"] == "previous" and reason["mean"] == pytest.approx(0.8, abs=0.01) and reason["rest"] < 0.1
     assert [reason["delta"], reason["low"], reason["high"]] == pytest.approx([1, 1, 1], abs=0.005)
@@ -92,13 +94,14 @@ def test_names_homes_and_summary(atlas):
     text = correlate.summary(atlas)
     assert max(map(len, text.splitlines())) <= 100
     for word in ("0  previous token: ", "stable (0.90)", "the main pattern of L0·H2 (", "goes with  kind = question: ",
-                 "same layer", "evidence   attention to the previous token is 0.8"):  # fmt: skip
+                 "same layer", "     Each token attends to the one before it: 0.80 of the attention, in other maps 0.0",
+                 "effect     delta 1.00 [1.00, 1.00] in attention to the previous token"):  # fmt: skip
         assert word in text
-    assert "5 clusters: previous token, separator sink, broad, and 2 more" in str(atlas)
+    assert "5 clusters: “previous token”, “rests on separators”, “spreads evenly”, and 2 more" in str(atlas)
     facts = atlas.facts("correlate", "kmeans")
-    assert facts["names"][0] == {"cluster": 0, "phrases": ["previous token"], "ordinal": 1} and "line" not in facts
+    assert facts["names"][0] == {"cluster": 0, "name": "previous token"} and "line" not in facts
     expected = {"one_job": 0.75, "mostly": 0.5, "significant": 0.05, "surplus": 1.25, "worth": 1.1, "explained": 0.1}
-    expected |= {"matters": 0.01, "groups": 20, "differs": 0.05, "same_column": 0.8}
+    expected |= {"matters": 0.01, "groups": 20, "differs": 0.05, "same_column": 0.8, "switches": 0.5, "rare": 0.05}
     assert facts["thresholds"] == expected
 
 
@@ -115,7 +118,8 @@ def test_profiles_and_related_heads(atlas):
     related = atlas.table("related").to_pandas()
     assert len(related) == 20 * 5
     first = related[(related.layer == 0) & (related["head"] == 2) & (related["rank"] == 0)].iloc[0]
-    assert (first.other_layer, first.other_head) == (2, 0) and 0.8 < first.similarity < 1
+    assert (first.other_layer, first.other_head) == (2, 0) and 0.5 < first.closer_than < 1
+    assert 0 < first.distance <= atlas.facts("correlate", "kmeans")["head_distance"]["typical"]
 
 
 def test_exemplars_are_the_nearest_and_farthest(atlas):
@@ -155,7 +159,7 @@ def test_order_of_examples_and_blocks_do_not_matter(tmp_path):
     cells = [atlas_tables["cells"].select(["cluster", "value", "maps", "share_of_value"]) for atlas_tables in tables]
     assert cells[0].equals(cells[1])
     assert tables[0]["profiles"].drop_columns("name").equals(tables[1]["profiles"].drop_columns("name"))
-    for column in ("name", "phrases", "ordinal", "heads", "layers"):
+    for column in ("name", "phrases", "distinction", "heads", "layers"):
         assert tables[0]["clusters"][column].equals(tables[1]["clusters"][column])
 
 
@@ -194,11 +198,11 @@ def test_missing_heads_and_noise(tmp_path):
 
 @pytest.mark.parametrize(("label", "name"), [(0, "mixed"), (-1, "noise")])
 def test_one_cluster_only_or_all_noise(tmp_path, label, name):
-    patterns = np.zeros((12, 2, 3), int)
+    patterns = np.zeros((24, 2, 3), int)
     atlas = planted(tmp_path / "one.atlas", patterns)
     clustered(atlas, patterns + label)
     table = correlate.clusters(atlas, permutations=19)
-    assert table["name"].to_pylist() == [name] and table["maps"].to_pylist() == [72]
+    assert table["name"].to_pylist() == [name] and table["maps"].to_pylist() == [144]
     rows = atlas.table("associations").to_pylist()
     assert all(row["cramers_v"] is None and row["p"] == 1 and row["untested"] == "one cluster" for row in rows)
     assert not any(atlas.table("cells")["significant"].to_pylist())
@@ -207,18 +211,46 @@ def test_one_cluster_only_or_all_noise(tmp_path, label, name):
 
 def test_clusters_of_heads(tmp_path):
     head_labels = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [0, 1, 2, 2]])
-    patterns = np.broadcast_to(head_labels, (10, 4, 4)).copy()
+    patterns = np.broadcast_to(head_labels, (20, 4, 4)).copy()
     atlas = planted(tmp_path / "h.atlas", patterns)
     clustered(atlas, patterns, level="heads")
     table = correlate.clusters(atlas, permutations=199).to_pandas()
-    assert table.maps.sum() == 160 and set(table.name) == {"previous token", "separator sink", "broad"}
+    assert table.maps.sum() == 320
+    assert set(table.name) == {"previous token", "rests on separators", "spreads evenly"}
     associations = atlas.table("associations").to_pandas().set_index("factor")
     assert np.isnan(associations.p["head"]) and associations.untested["head"] == "one label per head"
     assert associations.p["layer"] <= 0.01 and associations.shuffled["layer"] == "grid"
     assert associations.untested["example"] == "same in all examples" and associations.shuffled.isna()["example"]
     layer = atlas.table("cells").to_pandas().query("factor == 'layer' and value == '0' and cluster == 0").iloc[0]
-    assert layer.maps == 40 and layer.expected == pytest.approx(40 * 5 / 16) and layer.ratio == pytest.approx(16 / 5)
+    assert layer.maps == 80 and layer.expected == pytest.approx(80 * 5 / 16) and layer.ratio == pytest.approx(16 / 5)
     assert "by construction" in correlate.summary(atlas)
+
+
+@pytest.mark.parametrize("level", ["maps", "heads"])
+def test_few_texts_are_described_but_nothing_is_tested(tmp_path, level):
+    head_labels = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [0, 1, 2, 2]])
+    patterns = np.broadcast_to(head_labels, (19, 4, 4)).copy()
+    if level == "maps":
+        patterns[:9, 0, 0] = 2
+    atlas = planted(tmp_path / "few.atlas", patterns, columns={"kind": list("ab" * 9 + "a")})
+    clustered(atlas, patterns, level=level)
+    table = correlate.clusters(atlas, permutations=99).to_pandas()
+    associations = atlas.table("associations").to_pandas().set_index("factor")
+    assert list(associations.index) == ["head", "layer", "example"] + ["kind"] * (level == "maps")
+    assert (associations.untested == "few groups").all() and associations.p.isna().all()
+    assert associations.low.isna().all() and associations.cramers_v["head"] > 0.9
+    cells = atlas.table("cells").to_pandas()
+    assert cells.p.isna().all() and cells.q.isna().all() and not cells.significant.any() and (cells.maps > 0).any()
+    locality = atlas.table("locality").to_pandas()
+    assert (locality.untested == "few groups").all() and locality.p.isna().all() and locality.similarity.notna().all()
+    assert all(reason["low"] is None for reasons in table.reasons for reason in reasons) and table.named.all()
+    assert list(table.set_index("cluster").layers[1]) == [1]  # where it is, without a test
+    lines = [" ".join(entry.split()) for entry in correlate.summary(atlas).split("\n     ")]
+    refusal = "too few texts to test (19, 20 are needed)"
+    assert lines[1].startswith("Too few texts to test (19, 20 are needed)")
+    text = " ".join(correlate.summary(atlas).split())
+    assert text.count(refusal) >= 1 + len(associations) + 3  # changes; each factor; jobs and both kinds of neighbors
+    assert " p = " not in text and "no more alike" not in text
 
 
 def test_columns(monkeypatch):

@@ -318,11 +318,11 @@ def test_a_saved_network_is_an_encoder(trained, real):
     assert "10 numbers per map" in str(real)
 
 
-def test_the_packaged_network_is_the_default(trained, tmp_path, monkeypatch):
-    monkeypatch.setattr(network, "PACKAGED", trained)
+def test_the_packaged_network_has_a_name(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(network, "HEADS", trained)
     atlas = small(tmp_path / "a.atlas", missing=[(0, 2)])
-    vectors = ha.features.image(atlas)[:]
-    assert atlas.latest("features") == "attention-ssl"
+    vectors = ha.features.image(atlas, "heads")[:]
+    assert atlas.latest("features") == "heads"
     assert np.isnan(vectors[:, 0, 2]).all() and np.isfinite(np.delete(vectors[:, 0], 2, 1)).all()
 
 
@@ -348,7 +348,7 @@ def test_mistakes_are_named(tmp_path):
             "poold",
             {},
             OptionError,
-            r"no encoder is named 'poold'. Choose attention-ssl, pooled, stats, a .safetensors",
+            r"no encoder is named 'poold'. Choose profile, heads, pooled, stats, a .safetensors",
         ),
         ("gone.safetensors", {}, OptionError, r"the file gone.safetensors is missing. Choose"),
         (str(tmp_path / "torch.safetensors"), {}, ModelError, r"torch.safetensors cannot be read as safetensors"),
@@ -377,7 +377,7 @@ def test_an_unfinished_collection_is_refused(tmp_path):
 def test_that_clusters_follow_heads_is_said_to_be_built_in_for_encoders_that_know_heads():
     texts = ["The cat sat.", "It slept, then it ate.", "Who rang?"]
     atlas = ha.collect.maps("packaged", texts, "memory://knows-heads.atlas", resolution=8)
-    for encoder, knows in (("attention-ssl", True), ("stats", False)):
+    for encoder, knows in (("heads", True), ("profile", False)):
         ha.features.image(atlas, encoder)
         ha.cluster.kmeans(atlas, k=3, of=encoder, name=encoder)
         ha.correlate.clusters(atlas, of=encoder, permutations=9)

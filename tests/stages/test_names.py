@@ -1,229 +1,16 @@
-"""The numbers of correlate against slow or independent computations, and the rules for names."""
+"""The rules for names of clusters: what a phrase needs, and what tells clusters of the same phrases apart."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
-from scipy.spatial.distance import jensenshannon
-from sklearn.metrics import adjusted_mutual_info_score
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from headatlas.stages.correlate import counts, factors, shuffle
 from headatlas.stages.correlate.contrasts import statistic_sources
-from headatlas.stages.correlate.dataset_columns import Column, units
-from headatlas.stages.correlate.effect import Draws, adjusted_information, bound, cliffs_delta, corrected, table_v
-from headatlas.stages.correlate.heads import related, shares, similarity
-from headatlas.stages.correlate.home import heads_of, layers_of
-from headatlas.stages.correlate.locality import locality
-from headatlas.stages.correlate.names import Evidence, Name, names, phrases
-
-
-def labels_of(examples=30, slots=(3, 4), kinds=4, seed=0, missing=0.1):
-    """Labels (example, layer, head) in which examples have strong preferences and heads none."""
-    rng = np.random.default_rng(seed)
-    preferences = rng.dirichlet(np.full(kinds, 0.5), examples)
-    labels = np.array([rng.choice(kinds, slots, p=weights) for weights in preferences])
-    labels[rng.random(labels.shape) < missing] = -2
-    return labels
-
-
-def test_counts_and_associations_against_slow_ones():
-    labels = labels_of()
-    labels[0, 0, 0] = -1
-    maps = counts.coded(labels)
-    assert maps.clusters.tolist() == [0, 1, 2, 3, -1]
-    heads, examples = maps.heads(), maps.examples()
-    for slot in range(12):
-        for code, cluster in enumerate(maps.clusters):
-            assert heads[slot, code] == (labels[:, maps.layer[slot], maps.head[slot]] == cluster).sum()
-    for e in range(30):
-        assert examples[e].tolist() == [(labels[e] == cluster).sum() for cluster in maps.clusters]
-    exists = labels != -2
-    head_numbers = np.broadcast_to(np.arange(12).reshape(3, 4), labels.shape)[exists]
-    assert adjusted_information(heads) == pytest.approx(
-        adjusted_mutual_info_score(head_numbers, labels[exists]), abs=1e-9
-    )
-    n, (r, c) = heads.sum(), heads.shape
-    phi2 = scipy_stats.contingency.association(heads, method="cramer") ** 2 * min(r - 1, c - 1)
-    better = max(0, phi2 - (r - 1) * (c - 1) / (n - 1))
-    sizes = [size - (size - 1) ** 2 / (n - 1) for size in (r, c)]
-    assert table_v(heads) == pytest.approx(np.sqrt(better / (min(sizes) - 1)))
-    assert table_v(np.diag([20, 30, 10])) == pytest.approx(1)
-    assert np.isnan(table_v(np.ones((1, 4), int)))
-
-
-def test_null_of_heads_and_layers_is_the_simulated_one():
-    maps = counts.coded(labels_of(examples=20))
-    tables = np.array([shuffle.within_rows(maps.codes, maps.kinds, maps.group, 1, n) for n in range(20_000)])
-    assert (tables.sum((1, 2)) == (maps.codes >= 0).sum()).all()
-    both = [(tables, counts.null_heads(maps.codes, maps.kinds))]
-    both += [(maps.by_layer(tables), counts.null_layers(maps.codes, maps.kinds, maps.layer))]
-    for simulated, (mean, variance) in both:
-        error = np.sqrt(variance / len(simulated))
-        assert (np.abs(simulated.mean(0) - mean) < 4.5 * error + 1e-9).all()
-        assert np.allclose(simulated.var(0), variance, rtol=0.08, atol=1e-3)
-
-
-def test_null_of_a_column_is_the_simulated_one():
-    rng = np.random.default_rng(3)
-    maps = counts.coded(labels_of(examples=40), np.repeat(np.arange(25), rng.permutation([1] * 15 + [2, 3] * 5))[:40])
-    group = maps.group
-    value = rng.integers(0, 3, group.max() + 1)[group]
-    unit = units(value, group)
-    assert not unit.kept
-    table = maps.examples()
-    order = (unit.members, unit.starts, unit.strata, unit.kept)
-    simulated = np.array([shuffle.values_over_groups(table, value, *order, 3, 5, n) for n in range(20_000)])
-    residual = simulated - simulated.sum(2, keepdims=True) * table.sum(0) / table.sum()
-    variance, _ = factors.null_column(table, value, unit, 3)
-    assert np.allclose(residual.mean(0), 0, atol=4.5 * np.sqrt(variance.max() / 20_000))
-    assert np.allclose(residual.var(0), variance, rtol=0.08)
-
-
-def test_values_that_differ_within_a_text_move_with_it():
-    group = np.array([0, 0, 1, 2, 2, 3])
-    value = np.array([0, 1, 0, 1, 1, 2])
-    unit = units(value, group)
-    assert unit.kept
-    counted = np.eye(6, dtype=np.int64)  # one map per example: the table shows which value each example got
-    outcomes = set()
-    for n in range(200):
-        table = shuffle.values_over_groups(counted, value, *(unit.members, unit.starts, unit.strata, True), 3, 0, n)
-        outcomes.add(tuple(table.argmax(0)))
-    assert outcomes == {(a, b, c, d, e, f) for a, b, d, e in ((0, 1, 1, 1), (1, 1, 0, 1)) for c, f in ((0, 2), (2, 0))}
-
-
-def run(labels, column=None, permutations=99, seed=0, group=None):
-    """The tests of head and layer or, if a column is given, the test of that column."""
-    maps = counts.coded(labels, group)
-    options = (permutations, seed, Draws(int(maps.group.max()) + 1, 0, 0), lambda _: None)
-    if column is not None:
-        return factors.of_column(column, maps, maps.examples(), *options)
-    return {factor.name: factor for factor in factors.heads_and_layers(maps, *options)}
-
-
-def uniform(p, permutations, seed=0):
-    """P-value of a Kolmogorov–Smirnov test, with the steps of 1 / (1 + B) filled at random."""
-    spread = np.array(p) - np.random.default_rng(seed).random(len(p)) / (1 + permutations)
-    return scipy_stats.kstest(spread, "uniform").pvalue
-
-
-def test_without_an_effect_p_is_uniform_though_examples_differ():
-    """Examples have strong preferences, heads and the column none; windows of a text share both."""
-    head, layer, column, naive = [], [], [], []
-    survived = {"head": [], "column": []}
-    for seed in range(200):
-        rng = np.random.default_rng([seed, 9])
-        group = np.repeat(np.arange(20), rng.permutation([1] * 14 + [2] * 3 + [4] * 3))
-        labels = labels_of(20, seed=seed)[group]
-        noisy = rng.random(labels.shape) < 0.3
-        labels[noisy] = rng.permutation(labels[noisy])
-        values = Column("column", rng.integers(0, 2, 20)[group], ("a", "b"))
-        result = run(labels, values, seed=seed, group=group)
-        column.append(result.p)
-        naive.append(scipy_stats.chi2_contingency(result.table[:, result.table.sum(0) > 0]).pvalue)
-        survived["column"].append(result.cells["q"] < 0.05)
-        results = run(labels_of(24, seed=1000 + seed), seed=seed)
-        head.append(results["head"].p)
-        layer.append(results["layer"].p)
-        survived["head"].append(results["head"].cells["q"] < 0.05)
-    for p in (head, layer, column):
-        assert uniform(p, 99) > 0.01
-    for masks in survived.values():
-        assert np.mean([mask.mean() for mask in masks]) < 0.05
-        assert np.mean([mask.any() for mask in masks]) < 0.1  # the false discovery rate, as all discoveries are false
-    assert np.mean(np.array(naive) < 0.05) > 0.5  # treating maps as independent would give false alarms
-
-
-def test_shuffling_all_maps_at_once_would_fail_with_missing_heads():
-    """A head that is missing where a cluster is common seems to avoid it; within examples it does not."""
-    blocked, free = [], []
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        labels = np.where(np.arange(200)[:, None, None] < 100, 0, 1) ^ (rng.random((200, 1, 6)) < 0.2)
-        labels[:100, :, 0] = -2
-        maps = counts.coded(labels)
-        blocked.append(run(labels, permutations=99)["head"].p)
-        free.append(scipy_stats.chi2_contingency(maps.heads()).pvalue)
-    assert uniform(blocked, 99) > 0.01 and np.mean(np.array(free) < 0.05) > 0.5
-
-
-def test_windows_of_a_text_cannot_fake_an_association():
-    """Every window has exactly one map of each cluster; one value has all the long texts."""
-    group = np.concatenate([np.arange(30), np.repeat(np.arange(30, 36), 4)])
-    labels = np.broadcast_to(np.array([[0, 1, 2]]), (len(group), 1, 3))
-    result = run(labels, Column("c", (group >= 30).astype(int), ("short", "long")), group=group)
-    assert result.p == 1 and (result.cells["p"] == 1).all() and np.allclose(result.table, result.cells["expected"])
-
-
-def test_cliffs_delta_against_a_double_loop():
-    rng = np.random.default_rng(0)
-    values = np.round(rng.normal(size=120), 1).astype(np.float32)  # with ties
-    codes, group = rng.integers(0, 3, 120), np.repeat(np.arange(30), 4)
-    values[codes == 2] += 0.7
-    values[:5] = np.nan
-    effect = cliffs_delta(values, codes, group, 3, Draws(30, 400, 0))
-    defined = ~np.isnan(values)
-    for code in range(3):
-        inside, rest = values[defined & (codes == code)], values[defined & (codes != code)]
-        slow = np.mean([np.sign(a - b) for a in inside for b in rest])
-        assert effect.delta[code] == pytest.approx(slow)
-        assert effect.mean[code] == pytest.approx(inside.mean(), rel=1e-5)
-        assert effect.rest[code] == pytest.approx(rest.mean(), rel=1e-5)
-    spread = []
-    for weights in Draws(30, 400, 0):
-        picked = np.repeat(np.flatnonzero(defined), weights[group[defined]])
-        inside, rest = values[picked][codes[picked] == 2], values[picked][codes[picked] != 2]
-        spread.append(np.sign(inside[:, None] - rest).mean())
-    assert np.allclose([effect.low[2], effect.high[2]], np.percentile(spread, [2.5, 97.5]), atol=0.03)
-
-
-def test_corrected_p_values_and_bound():
-    p = np.random.default_rng(1).random((7, 9)) ** 3
-    assert np.allclose(corrected(p), scipy_stats.false_discovery_control(p.ravel()).reshape(p.shape))
-    chances = np.random.default_rng(2).random(40) * 0.3
-    sums = (np.random.default_rng(3).random((200_000, 40)) < chances).sum(1)
-    for x in range(25):
-        true = np.mean(np.abs(sums - chances.sum()) >= abs(x - chances.sum()))
-        assert bound(np.array(x), np.array(chances.sum()), np.array(40)) >= min(1, true) * 0.95
-    assert bound(np.array(40), np.array(chances.sum()), np.array(40)) < 1e-20
-
-
-def test_similarity_and_related_heads():
-    table = np.random.default_rng(0).integers(0, 9, (6, 4))
-    table[5] = table[4]
-    profile = shares(table)
-    alike = similarity(profile)
-    for a in range(6):
-        for b in range(6):
-            assert alike[a, b] == pytest.approx(1 - jensenshannon(profile[a], profile[b], base=2), abs=1e-6)
-    equal = np.ones((4, 4))  # all profiles the same: mean statistics decide
-    means = np.array([[0.0], [3.0], [1.0], [10.0]])
-    assert [other for slot, _, other, _ in related(equal, means) if slot == 0] == [2, 1, 3]
-
-
-def test_locality_finds_planted_layers_and_nothing_else():
-    rng = np.random.default_rng(0)
-    layer = np.repeat(np.arange(8), 6)
-    smooth = np.array([[np.exp(-((depth / 7 - c / 4) ** 2) * 20) for c in range(5)] for depth in range(8)])
-    table = rng.multinomial(100, smooth[layer] / smooth[layer].sum(1, keepdims=True))
-    resampled = rng.multinomial(100, shares(table), (50, 48))
-    same, adjacent = locality(table, layer, 199, 0, resampled)
-    assert same.p == 1 / 200 and adjacent.p <= 0.02
-    assert same.low > 0 and adjacent.low > 0 and same.difference > adjacent.difference > 0
-    order = np.arange(48).reshape(8, 6)[rng.permutation(8)].ravel()
-    same, adjacent = locality(table[order], layer, 199, 1, resampled[:0])
-    assert same.p == 1 / 200 and adjacent.p > 0.02 and np.isnan(same.low)  # layers are in no order
-    p = np.array(
-        [[test.p for test in locality(rng.permutation(table), layer, 99, n, resampled[:0])] for n in range(60)]
-    )
-    assert uniform(p[:, 0], 99) > 0.01 and uniform(p[:, 1], 99) > 0.01
-
-
-def test_locality_tries_all_orders_of_few_layers():
-    table = np.repeat(np.array([[9, 1], [5, 5], [1, 9]]), 2, 0)
-    _, adjacent = locality(table, np.repeat([0, 1, 2], 2), 999, 0, np.empty((0, 6, 2)))
-    assert adjacent.permutations == 5 and adjacent.p == pytest.approx(2 / 6)  # 3! orders; the reverse is as good
-    for test in locality(table[:2], np.zeros(2, int), 9, 0, np.empty((0, 2, 2))):
-        assert np.isnan(test.p)
+from headatlas.stages.correlate.distinctions import name_text, names
+from headatlas.stages.correlate.names import LEAST, MOST, Evidence, Home, Name, Subject, name_phrases, phrases
+from headatlas.statistics import SINKS, STATISTICS, special, statistic
 
 
 def evidence(**numbers):
@@ -235,85 +22,187 @@ def evidence(**numbers):
     ]
 
 
-def test_rules_for_names():
+def called(*items, **homes):
+    """The names of clusters with these lists of evidence."""
+    home = homes.get("homes", [Home(first=(number, 0, 0)) for number in range(len(items))])
+    subjects = {number: Subject(item, home[number]) for number, item in enumerate(items)}
+    return [name_text(name) for name in names(subjects).values()]
+
+
+def test_rules_for_phrases():
     assert phrases(evidence(punctuation=(0.02, 0.001, 0.9))) == []  # a clear difference, but hardly any mass
     assert [p.text for p in phrases(evidence(punctuation=(0.11, 0.03, 0.9)))] == ["punctuation"]
     assert phrases(evidence(previous=(0.01, 0.3, -0.9))) == []  # less than the rest gives no name
-    assert [p.text for p in phrases(evidence(first=(0.5, 0.1, 0.8), cls=(0.5, 0.1, 0.8)))] == ["[CLS] sink"]
-    assert phrases(evidence(sep=(0.3, 0.2, 0.4), entropy_relative=(0.97, 0.3, 1.0)))[0].text == "broad"
-    assert phrases(evidence(sep=(0.6, 0.1, 0.9), largest=(0.6, 0.2, 0.95)))[0].text == "separator sink"
+    assert [p.text for p in phrases(evidence(first=(0.5, 0.1, 0.8), cls=(0.5, 0.1, 0.8)))] == ["rests on [CLS]"]
+    assert phrases(evidence(sep=(0.3, 0.2, 0.4), entropy_relative=(0.97, 0.3, 1.0)))[0].text == "spreads evenly"
+    assert phrases(evidence(sep=(0.6, 0.1, 0.9), largest=(0.6, 0.2, 0.95)))[0].text == "rests on separators"
     assert phrases(evidence(signed_distance_share=(0.01, -0.2, 0.9))) == []  # higher than the rest, yet not ahead
-    assert phrases([Evidence("special:<mask>", 0.4, 0.1, 0.7, 0.6, 0.8)])[0].text == "<mask> sink"
+    assert phrases([Evidence("special:<mask>", 0.4, 0.1, 0.7, 0.6, 0.8)])[0].text == "rests on <mask>"
+    assert phrases(evidence(previous=(0.9, 0.1, 0.32))) == [] and phrases(evidence(previous=(1.2, 0.1, 0.9))) == []
+    assert phrases([replace(evidence(previous=(0.9, 0.1, 0.9))[0], fits=False)]) == []  # not for most of its maps
+
+
+def test_a_consistent_difference_that_is_too_small_to_matter_gives_no_name():
+    assert phrases(evidence(grid_distance=(4.13, 4.14, -1.0))) == []
+    assert phrases(evidence(grid_distance=(3.5, 4.14, -0.5)))[0].text == "nearby patches"
+    assert phrases(evidence(distance_share=(0.26, 0.28, -0.9))) == []
+    assert phrases(evidence(previous=(0.19, 0.15, 1.0))) == []
+    assert phrases(evidence(largest=(0.15, 0.24, -1.0))) == []
+    assert phrases(evidence(distance_share=(0.2, 0.3, 0.4))) == []  # delta and means contradict one another
+
+
+@given(st.data())
+def test_every_phrase_needs_a_clear_difference_that_matters(data):
+    entry = data.draw(st.sampled_from([*STATISTICS, *map(special, SINKS)]))
+    mean, rest, delta = (data.draw(st.floats(low, 1)) for low in (0, 0, -1))
+    for phrase in phrases([Evidence(entry.name.format(token="x"), mean, rest, delta, delta, delta)]):
+        assert abs(delta) >= LEAST and abs(mean - rest) >= entry.least
+        assert phrase.text in {naming.phrase.format(token="x") for naming in (entry.high, entry.low) if naming}
+
+
+def test_windows_of_offsets():
     window = evidence(next=(0.2, 0.02, 0.9), two_ahead=(0.15, 0.02, 0.9), just_after=(0.4, 0.05, 0.95))
     window += [Evidence(f"offset+{n}", 0.03, 0.01, 0.6, 0, 1) for n in (3, 4)]
     assert phrases(window)[0].text == "tokens just after"
     next_token = evidence(next=(0.5, 0.02, 0.9), two_ahead=(0.02, 0.02, 0.0), just_after=(0.55, 0.05, 0.97))
     next_token += [Evidence(f"offset+{n}", 0.02, 0.01, 0.0, 0, 1) for n in (3, 4)]
     assert phrases(next_token)[0].text == "next token"
+    # over parts that look at the next token or not, the wider phrase is the one that holds for most maps
+    for_some = [replace(item, fits=item.statistic == "just_after") for item in next_token]
+    assert phrases(for_some)[0].text == "tokens just after"
 
-
-def test_sums_and_differences_of_statistics():
-    sources = statistic_sources(["previous", "next", "offset+2", "offset+3", "offset+4", "induction"])
-    assert sources["just_after"] == ([1, 2, 3, 4], []) and sources["induction_only"] == ([5], [1])
-    assert "just_before" not in sources and sources["next"] == ([1], [])
-    assert phrases([Evidence("induction", 0.5, 0.1, 0.9, 0.8, 1.0)]) == []  # it may be just the next token
-    assert phrases([Evidence("induction_only", 0.5, 0.1, 0.9, 0.8, 1.0)])[0].text == "induction"
-
-
-def test_equal_names_are_distinguished():
-    sink = evidence(sep=(0.7, 0.1, 0.9))
-    result = names({3: sink + evidence(distance_share=(0.5, 0.3, 0.5)),
-                    1: sink + evidence(distance_share=(0.2, 0.3, -0.5)),
-                    0: evidence(previous=(0.02, 0.02, 0.1)), 7: evidence(previous=(0.02, 0.02, 0.2))})  # fmt: skip
-    assert list(result) == [3, 1, 0, 7]
-    assert [(name.phrases, name.ordinal) for name in result.values()] == [
-        (("separator sink", "far"), 1), (("separator sink", "near"), 1), ((), 1), ((), 2)
-    ]  # fmt: skip
-    assert result[3].named and [reason.statistic for reason in result[3].reasons] == ["special:[SEP]", "distance_share"]
-    assert result[0] == Name((), 1, tuple(evidence(previous=(0.02, 0.02, 0.1))), False, 1)
-    twice = names({0: sink, 1: sink, 2: sink})
-    assert [(name.phrases, name.ordinal) for name in twice.values()] == [(("separator sink",), n) for n in (1, 2, 3)]
-    single = names({0: [Evidence("previous", 0.5, np.nan, np.nan, np.nan, np.nan)]})
-    assert single[0] == Name((), 1, (), False, 0)
-
-
-def test_home_layers():
-    labels = np.broadcast_to(np.array([[0, 0], [0, 0], [1, 1], [0, 1]]), (40, 4, 2))
-    layer = run(labels)["layer"]
-    assert layers_of(layer, 0) == [0, 1] and layers_of(layer, 1) == [2, 3]  # 1 of 2 where 3 of 8 are expected
-    even = np.broadcast_to(np.array([[0, 1]] * 4), (40, 4, 2))
-    assert layers_of(run(even)["layer"], 0) == []
-
-
-def test_all_heads_that_qualify_are_listed():
-    """Heads whose maps are mostly in a cluster, by share; if there are none, heads with more maps than expected."""
-    labels = np.zeros((200, 2, 8), int)
-    labels[:, 0, 1:] = 1  # seven heads have cluster 1 only
-    labels[:20, 0, 1] = 0
-    labels[:60, 1, 0] = 2  # L1·H0 has cluster 2 in 30% of its maps, no other head has it
-    heads, maps = run(labels)["head"], counts.coded(labels)
-    listed = heads_of(maps, heads, 1)
-    assert [(head["layer"], head["head"]) for head in listed] == [(0, n) for n in (2, 3, 4, 5, 6, 7, 1)]
-    assert [head["share"] for head in listed] == [1.0] * 6 + [0.9]
-    assert heads_of(maps, heads, 2) == [{"layer": 1, "head": 0, "share": 0.3}]
-
-
-def test_attention_on_both_sides_is_called_neighbors_and_on_one_side_after_that_side():
-    def window(before, after):
+    def sides(before, after):
         parts = {"previous": before, "next": after, "offset-2": before, "offset+2": after, "self": 0.05}
         sums = {"just_before": 2 * before, "just_after": 2 * after, "around": 2 * before + 2 * after + 0.05}
         return [Evidence(name, mean, mean / 3, 0.8, 0.7, 0.9) for name, mean in (parts | sums).items()]
 
-    assert names({0: window(0.1, 0.12)})[0].phrases == ("neighbors",)
-    assert names({0: window(0.3, 0.02)})[0].phrases == ("tokens just before",)
-    assert names({0: window(0.02, 0.3)})[0].phrases == ("tokens just after",)
+    assert called(sides(0.1, 0.12)) == ["neighboring tokens"]
+    assert called(sides(0.3, 0.02)) == ["tokens just before"]
+    assert called(sides(0.02, 0.3)) == ["tokens just after"]
 
 
-def test_two_names_never_differ_only_in_the_order_of_phrases():
-    sink, far = "special:[CLS]", "distance_share"
-    first = [Evidence(sink, 0.5, 0.2, 0.6, 0.5, 0.7), Evidence(far, 0.4, 0.3, 0.95, 0.9, 1)]
-    second = [Evidence(sink, 0.6, 0.2, 0.9, 0.8, 1), Evidence(far, 0.4, 0.3, 0.5, 0.4, 0.6)]
-    third = [Evidence(sink, 0.6, 0.2, 0.9, 0.8, 1), Evidence(far, 0.3, 0.3, 0, -0.1, 0.1)]
-    fourth = [Evidence(sink, 0.1, 0.2, 0, -0.1, 0.1), Evidence(far, 0.4, 0.3, 0.95, 0.9, 1)]
-    result = names({0: first, 1: second, 2: third, 3: fourth}).values()
-    assert len({(frozenset(name.phrases), name.ordinal) for name in result}) == 4, result
+def test_what_spreads_evenly_is_not_said_to_spread_widely():
+    both = evidence(largest=(0.04, 0.4, -1.0), entropy_relative=(0.92, 0.6, 0.9))
+    assert [phrase.text for phrase in phrases(both)] == ["spreads evenly"]
+    assert [phrase.text for phrase in phrases(both[:1] + evidence(entropy_relative=(0.8, 0.6, 0.9)))] == [
+        "spreads widely"
+    ]
+
+
+def test_the_most_telling_phrase_of_all_families_comes_first():
+    """Also if a weaker phrase of the same family comes last."""
+    items = evidence(just_before=(0.5, 0.17, 0.92), distance_share=(0.06, 0.28, -0.96), self=(0.2, 0.1, 0.6))
+    assert [phrase.text for phrase in phrases(items)] == ["tokens just before", "nearby tokens"]
+
+
+def test_sums_and_differences_of_statistics():
+    sources = statistic_sources(["previous", "next", "offset+2", "offset+3", "offset+4", "induction"])
+    assert sources["just_after"] == ([1, 2, 3, 4], [])
+    assert "just_before" not in sources and sources["next"] == ([1], [])
+    assert phrases([Evidence("induction", 0.5, 0.1, 0.9, 0.8, 1.0)])[0].text == "induction"
+
+
+SINK = evidence(sep=(0.7, 0.1, 0.9))
+
+
+def test_clusters_of_the_same_phrase_get_a_second_one():
+    near, far = evidence(distance_share=(0.2, 0.3, -0.5)), evidence(distance_share=(0.5, 0.3, 0.5))
+    assert called(SINK + far, SINK + near) == [
+        "rests on separators, distant tokens", "rests on separators, nearby tokens"
+    ]  # fmt: skip
+    before = evidence(previous=(0.6, 0.1, 0.9))
+    assert called(before + near, before)[0] != "previous token, nearby tokens"  # the previous token is near anyway
+    named = name_phrases({0: Subject(SINK + far), 1: Subject(SINK + near)})
+    assert [reason.statistic for reason in named[0].reasons] == ["special:[SEP]", "distance_share"]
+
+
+def test_or_a_comparison_in_words():
+    sharp, broad = evidence(entropy_relative=(0.55, 0.6, -0.1)), evidence(entropy_relative=(0.7, 0.6, 0.2))
+    assert called(SINK + sharp, SINK + broad) == ["rests on separators, sharper", "rests on separators, broader"]
+    more, less = evidence(self=(0.12, 0.1, 0.2)), evidence(self=(0.05, 0.1, -0.2))
+    assert called(SINK + more, SINK + less) == [
+        "rests on separators, more on the token itself", "rests on separators, less on the token itself"
+    ]  # fmt: skip
+    assert called(SINK, evidence(sep=(0.4, 0.1, 0.9))) == [
+        "rests on separators, strongly",
+        "rests on separators, weakly",
+    ]
+    ahead, back = (evidence(signed_distance_share=(mean, 0, 0.1)) for mean in (-0.1, -0.3))
+    assert called(SINK + ahead, SINK + back)[1] == "rests on separators, further back"
+    assert "ahead" not in called(SINK + ahead, SINK + back)[0]  # it looks less far back, but not ahead
+
+
+def test_or_where_they_are():
+    homes = [Home(heads=((3, 2),), first=(0, 3, 2)), Home(heads=((3, 2),), layers=(3, 4), first=(0, 3, 3))]
+    homes += [Home(layers=(3, 4), length=90, first=(1, 0, 0)), Home(layers=(3, 4), length=30, first=(2, 0, 0))]
+    homes += [Home(examples=(7,), length=50, first=(7, 0, 0)), Home(lead=(5, 1), length=50, first=(3, 0, 0))]
+    homes += [Home(lead=(5, 1), length=50, first=(4, 2, 1))]
+    homes = [replace(home, length=50) if np.isnan(home.length) else home for home in homes]
+    assert called(*[SINK] * 7, homes=homes) == [
+        f"rests on separators, {words}"
+        for words in ("mostly L3·H2", "layers 3–4", "longer texts", "shorter texts", "mostly example 7",
+                      "led by L5·H1", "as in L2·H1 on example 4")
+    ]  # fmt: skip
+    assert called(evidence(previous=(0.02, 0.02, 0.1)), evidence(previous=(0.02, 0.02, 0.2)), homes=homes[:2]) == [
+        "mixed, mostly L3·H2", "mixed, layers 3–4"
+    ]  # fmt: skip
+
+
+def test_a_name_alone_needs_no_distinction():
+    (name,) = names({0: Subject(evidence(previous=(0.02, 0.02, 0.1)))}).values()
+    assert name == Name((), tuple(evidence(previous=(0.02, 0.02, 0.1))), False, 1) and name_text(name) == "mixed"
+    nothing = names({0: Subject([Evidence("previous", 0.5, np.nan, np.nan, np.nan, np.nan)])})[0]
+    assert nothing == Name()
+    apart = {0: Subject(SINK, levels=(2, 4)), 1: Subject(SINK, levels=(5, 9))}  # never clusters at the same level
+    assert [name_text(name) for name in names(apart).values()] == ["rests on separators"] * 2
+
+
+MEANS = st.sampled_from([0.0, 0.1, 0.2, 0.5, 0.9])
+COMPARED = ["previous", "self", "first", "special:[CLS]", "entropy_relative", "largest", "distance_share"]
+
+
+@st.composite
+def clusterings(draw):
+    """Clusters with few different values, so that many are alike, at levels that overlap or not; no two share a map."""
+    subjects = {}
+    for number in range(draw(st.integers(1, 8))):
+        items = []
+        for name in COMPARED:
+            mean, rest, delta = draw(MEANS), draw(MEANS), draw(st.sampled_from([-0.9, 0.0, 0.9, np.nan]))
+            items.append(Evidence(name, mean, rest, delta, np.nan, np.nan, draw(st.booleans())))
+        heads = tuple(draw(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=2)))
+        layers, examples = ((0,) if draw(st.booleans()) else () for _ in range(2))
+        least = draw(st.integers(1, 4))
+        home = Home(heads, layers, examples, (0, 0), draw(st.sampled_from([10.0, 50.0, np.nan])), (number, 0, 0))
+        subjects[number] = Subject(items, home, (least, least + draw(st.integers(0, 3))))
+    return subjects
+
+
+@settings(deadline=None)
+@given(clusterings())
+def test_clusters_at_the_same_level_always_have_different_names(subjects):
+    named = names(subjects)
+    assert list(named) == list(subjects)
+    texts = {key: name_text(name) for key, name in named.items()}
+    for key, subject in subjects.items():
+        assert len(named[key].phrases) <= MOST and len({*named[key].phrases}) == len(named[key].phrases)
+        for other in subjects:
+            if other != key and subject.meets(subjects[other]):
+                assert texts[key] != texts[other]
+                assert frozenset(texts[key].split(", ")) != frozenset(texts[other].split(", "))  # nor in order only
+
+
+def test_words_for_comparisons_never_equal_phrases():
+    entries = [*STATISTICS, *map(special, SINKS)]
+    all_phrases = {naming.phrase for entry in entries for naming in (entry.high, entry.low) if naming}
+    for entry in entries:
+        for higher in (True, False):
+            assert entry.comparative(higher) not in all_phrases
+            assert bool(entry.comparative(higher)) == (entry.high is not None)
+    assert statistic("unheard_of").comparative(True) == ""
+
+
+@pytest.mark.parametrize("name", ["entropy_relative", "largest", "distance_share", "grid_distance"])
+def test_what_has_two_ends_has_words_for_both(name):
+    declared = statistic(name)
+    assert declared.comparative(True) != declared.comparative(False)

@@ -44,17 +44,18 @@ def rows(atlas, name, of):
 
 @pytest.fixture(scope="module")
 def collected(model, tmp_path_factory):
-    """The same texts collected separately: with shuffled tokens, and without training."""
+    """The same texts collected separately: with shuffled tokens, and with other weights."""
     home = tmp_path_factory.mktemp("collected")
     texts = ha.data.load("sample", limit=TEXTS)
     options = {"resolution": 16, "qk_tokens": 0}
     return {
         "shuffled": ha.collect.maps(model, texts.shuffled(0), home / "shuffled.atlas", **options),
         "untrained": ha.collect.maps(ha.models.untrained(model, 0), texts, home / "untrained.atlas", **options),
+        "permuted": ha.collect.maps(ha.models.permuted(model, 0), texts, home / "permuted.atlas", **options),
     }
 
 
-@pytest.mark.parametrize("kind", ["shuffled", "untrained"])
+@pytest.mark.parametrize("kind", NULLS)
 def test_maps_are_those_of_a_separate_collection(made, model, collected, kind):
     pooled, stats = null_maps(made, NullModels(model, 0), Task(kind, [1, 4, 11]))
     np.testing.assert_allclose(pooled, collected[kind].read("pooled")[[1, 4, 11]], atol=1e-3)
@@ -83,10 +84,11 @@ def test_statistics_are_those_of_the_shuffled_tokens(model, collected):
 def test_the_model_itself_gets_the_labels_it_has(made, model, of):
     source = Source(of, of, read_clusters(made, of), load_encoder(made, of), 256, NullModels(model, 0))
     numbers = list(range(TEXTS))
-    stored, patterns = cluster_labels(made, source, Task("real", numbers))
-    again, patterns_again = cluster_labels(made, source, Task("plain", numbers))  # collected and encoded again
+    real = cluster_labels(made, source, Task("real", numbers))
+    stored, patterns = real.labels, real.patterns
+    again = cluster_labels(made, source, Task("plain", numbers))  # collected and encoded again
     assert np.array_equal(stored, made.read("labels", of=of))
-    assert (stored == again).mean() > 0.998 and (patterns == patterns_again).mean() > 0.998
+    assert (stored == again.labels).mean() > 0.998 and (patterns == again.patterns).mean() > 0.998
     assert np.array_equal(patterns[patterns >= 0], stored[patterns >= 0])  # KMeans: the nearest center
     for cluster in range(6):
         assert 0.95 <= (patterns[stored == cluster] == cluster).mean() < 0.95 + 1 / max(1, (stored == cluster).sum())
@@ -101,7 +103,9 @@ def test_assignment_equals_a_slow_loop():
     space = PrincipalAxes(rng.normal(size=4).astype(np.float32), rng.normal(size=(4, 3)).astype(np.float32), np.ones(3))
     vectors = rng.normal(size=(40, 2, 3, 4)).astype(np.float16)
     vectors[:, 1, 2] = np.nan
-    labels, patterns = Clusters(space, of_centers(centers), radius).assign(vectors)
+    assigned = Clusters(space, of_centers(centers), radius).assign(vectors)
+    labels, patterns = assigned.labels, assigned.patterns
+    assert assigned.leaves is None
     seen = set()
     for place in np.ndindex(40, 2, 3):
         vector = vectors[place].astype(np.float64)
@@ -148,12 +152,12 @@ def test_shares_equal_a_slow_loop(made, collected, of):
             assert row["ratio"] == pytest.approx(row["share"] / row["share_real"])
 
 
-@pytest.mark.parametrize("kind", ["untrained", "shuffled"])
+@pytest.mark.parametrize("kind", NULLS)
 def test_kept_compares_maps_one_by_one(made, model, kind):
     source = Source("stats", "stats", read_clusters(made, "stats"), load_encoder(made, "stats"), 256,
                     NullModels(model, 0))  # fmt: skip
     numbers = list(range(TEXTS))
-    real, other = (cluster_labels(made, source, Task(name, numbers))[1] for name in ("real", kind))
+    real, other = (cluster_labels(made, source, Task(name, numbers)).patterns for name in ("real", kind))
     table, both = [row for row in rows(made, "null_shares", "stats") if row["kind"] == kind], 0
     for row in table:
         cluster = NOISE if row["cluster"] is None else row["cluster"]
@@ -168,7 +172,7 @@ def test_kept_compares_maps_one_by_one(made, model, kind):
 def test_intervals_are_percentiles_over_texts(made, model):
     source = Source("pooled", "pooled", read_clusters(made, "pooled"), load_encoder(made, "pooled"), 256,
                     NullModels(model, 0))  # fmt: skip
-    patterns = cluster_labels(made, source, Task("shuffled", list(range(TEXTS))))[1]
+    patterns = cluster_labels(made, source, Task("shuffled", list(range(TEXTS)))).patterns
     rng = np.random.default_rng(99)
     drawn = [patterns[rng.integers(0, TEXTS, TEXTS)] for _ in range(2000)]
     for row in rows(made, "null_shares", "pooled"):
@@ -198,9 +202,9 @@ def test_heads_of_the_model_itself_are_those_of_correlate(made, of):
 def test_heads_of_null_models_equal_a_slow_loop(made, model):
     source = Source("stats", "stats", read_clusters(made, "stats"), load_encoder(made, "stats"), 256,
                     NullModels(model, 0))  # fmt: skip
-    for kind in ("untrained", "shuffled"):
+    for kind in NULLS:
         parts = [cluster_labels(made, source, Task(kind, list(numbers))) for numbers in (range(8), range(8, TEXTS))]
-        labels, patterns = (np.concatenate(part) for part in zip(*parts, strict=True))
+        labels, patterns = (np.concatenate([getattr(p, name) for p in parts]) for name in ("labels", "patterns"))
         for row in rows(made, "null_heads", "stats"):
             if row["kind"] == kind:
                 own, inside = labels[:, row["layer"], row["head"]], patterns[:, row["layer"], row["head"]]
@@ -210,8 +214,10 @@ def test_heads_of_null_models_equal_a_slow_loop(made, model):
                 assert row["entropy"] == pytest.approx(-(share * np.log(share)).sum(), abs=1e-12)
                 assert row["one_job"] == (share.max() >= ONE_JOB)
                 assert row["outside"] == (inside == NOISE).mean()
+                counted = {part["cluster"]: part["share"] for part in row["shares"]}
+                assert counted == {cluster: (own == cluster).mean() for cluster in (*range(6), NOISE)}
     kinds = [row["kind"] for row in rows(made, "null_locality", "stats")]
-    assert kinds == ["real", "real", "untrained", "untrained", "shuffled", "shuffled"]
+    assert kinds == [kind for kind in ("real", *NULLS) for _ in range(2)]
 
 
 # encoders
@@ -257,4 +263,4 @@ def test_an_encoder_that_is_not_stored_is_given(copied, model):
         null.references(copied, model=model, encoder=Sums(2.0))
     with pytest.raises(OptionError, match="pooled is not the encoder"):
         null.references(copied, model=model, encoder="pooled")
-    assert null.references(copied, model=model, encoder=Sums(), examples=2).num_rows == 8
+    assert null.references(copied, model=model, encoder=Sums(), examples=2).num_rows == 12

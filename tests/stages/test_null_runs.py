@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import headatlas as ha
-from headatlas import null, parallel
+from headatlas import null, parallel, wording
 from headatlas.errors import ModelError, OptionError, StoreError
 from headatlas.models import random_weights
 from headatlas.null import stage
@@ -52,7 +52,7 @@ def test_a_stopped_run_continues_and_ends_with_the_same_bits(copied, model, tmp_
     first = len(calls)
     assert "null" not in ha.open(copied.files.url).done and first >= 3
     null.references(copied, of="stats", model=model)
-    assert len(calls) - first <= 6 - 2  # two parts were written before the stop
+    assert len(calls) - first <= 8 - 2  # two parts were written before the stop
     assert bits(copied.files.url) == bits(whole.files.url)
     null.references(copied, of="stats")
     assert bits(copied.files.url) == bits(whole.files.url)
@@ -72,7 +72,7 @@ def test_one_text_has_no_interval(copied, model):
     atlas = ha.open("memory://one-text")
     ha.features.image(atlas, "pooled")
     ha.cluster.kmeans(atlas, k=2)
-    assert null.references(atlas, model=model).num_rows == 6
+    assert null.references(atlas, model=model).num_rows == 9
 
 
 # what is refused, and what is left out
@@ -80,7 +80,7 @@ def test_one_text_has_no_interval(copied, model):
 
 def test_wrong_options_are_refused(copied, model):
     for options, message in (
-        ({"kinds": ["shufled"]}, "kind shufled: choose untrained or shuffled, or both"),
+        ({"kinds": ["shufled"]}, "kind shufled: choose untrained, permuted or shuffled, or several"),
         ({"kinds": []}, "kind missing"),
         ({"examples": 0}, "at least 1 example"),
         ({"seed": -1}, "seed cannot be negative"),
@@ -110,22 +110,20 @@ def test_a_model_that_is_gone_is_an_error_and_run_goes_on_without_it(pairs, tmp_
     assert "null models are left out: cannot load the model" in capsys.readouterr().err
     assert ha.open(path).done == ["collect", "features", "cluster", "project", "correlate"]
     model = ha.models.load(pairs.header["model"]["source"])
-    assert null.references(atlas, of="kmeans", model=model, examples=4).num_rows == 2 * (
+    assert null.references(atlas, of="kmeans", model=model, examples=4).num_rows == 3 * (
         len(atlas.facts("cluster", "kmeans")["clusters"]) + 1
     )
 
 
 def test_images_have_no_shuffled_maps(images, tmp_path, capsys):
     atlas = ha.open(shutil.copytree(images.files.url, tmp_path / "x.atlas"))
-    with pytest.raises(
-        ModelError, match="vit has no null model: maps with shuffled words are left out: the model reads"
-    ):
+    with pytest.raises(ModelError, match="vit has no null model: the model with shuffled words is left out: it reads"):
         null.references(atlas, kinds=["shuffled"])
     capsys.readouterr()
     table = null.references(atlas, examples=6)
-    line = "vit: maps with shuffled words are left out: the model reads images, whose patches cannot be shuffled"
+    line = "vit: the model with shuffled words is left out: it reads images, whose patches cannot be shuffled"
     assert line in " ".join(capsys.readouterr().err.split())
-    assert set(table["kind"].to_pylist()) == {"untrained"}
+    assert set(table["kind"].to_pylist()) == {"untrained", "permuted"}
     assert atlas.facts("null", "kmeans")["skipped"] == [{"kind": "shuffled", "reason": "image"}]
     assert null.summary(atlas).endswith("whose patches cannot be shuffled")
 
@@ -136,7 +134,7 @@ def test_a_large_model_has_shuffled_maps_only(copied, model, monkeypatch, capsys
     assert set(table["kind"].to_pylist()) == {"shuffled"}
     assert "too many parameters" in " ".join(capsys.readouterr().err.split())
     with pytest.raises(ModelError, match="too many parameters"):
-        null.references(copied, of="stats", kinds=["untrained"], model=model)
+        null.references(copied, of="stats", kinds=["untrained", "permuted"], model=model)
 
 
 # text
@@ -144,27 +142,29 @@ def test_a_large_model_has_shuffled_maps_only(copied, model, monkeypatch, capsys
 
 def test_summaries_name_every_pattern(made):
     text = null.summary(made, "pooled")
-    assert text.startswith("pooled: maps without training and with shuffled words, on 12 examples\n")
+    kinds = "with random weights, with its weights shuffled, and with shuffled words"
+    assert text.startswith(f"pooled: the model {kinds}, on 12 examples\n")
     for name in made.table("clusters", "pooled")["name"].to_pylist():
         assert f"\n{name}: " in text
     heads = [row["one_job"] for row in rows(made, "null_heads", "pooled")]
-    real, untrained, shuffled = (sum(heads[at : at + 72]) for at in (0, 72, 144))
+    real, untrained, permuted, shuffled = (sum(heads[at : at + 72]) for at in (0, 72, 144, 216))
     assert f"{real} of 72 heads have one job" in text
-    assert f"; {untrained} of 72 without training, {shuffled} of 72 with shuffled words" in text
+    others = wording.null_jobs(72, {"untrained": untrained, "permuted": permuted, "shuffled": shuffled})
+    assert others in text
     described = " ".join(ha.correlate.summary(made, "pooled").split())
-    assert f"; {untrained} of 72 without training, {shuffled} of 72 with shuffled words" in described
+    assert others in described
     assert described.count("on the same examples") == 6
 
 
 def test_the_command_and_run(tmp_path):
     path = Path(tmp_path / "x.atlas")
     out = done("run", "packaged", "sample", "--limit", 3, "--encoder", "stats", "-o", path, "--null")
-    assert "without training" in out and ha.open(path).done[-1] == "null"
+    assert "with random weights" in out and ha.open(path).done[-1] == "null"
     before = bits(path)
     assert "of maps; " in done("null", path)
     assert bits(path) == before
     assert "with shuffled words, on 2 examples" in done("null", path, "--kind", "shuffled", "--examples", 2)
     code, _, err = call("null", path, "--kind", "other")
-    assert code == 1 and "kind other: choose untrained or shuffled" in err
+    assert code == 1 and "kind other: choose untrained, permuted or shuffled" in err
     assert set(TABLES) <= {*ha.open(path).tables()}
     assert "null      ✓ complete" in done("info", path)

@@ -29,11 +29,24 @@ def null_atlas(packaged_model, tmp_path_factory):
     return atlas
 
 
-@pytest.fixture
-def null_copy(null_atlas, tmp_path):
-    """A copy without references, to be changed."""
-    path = shutil.copytree(null_atlas.files.url, tmp_path / "x.atlas")
+def without_nulls(atlas, folder):
+    """A copy of an atlas in a folder, without null models."""
+    path = shutil.copytree(atlas.files.url, folder / "x.atlas")
     header = json.loads((path / "atlas.json").read_text())
     del header["results"]["null"]
     (path / "atlas.json").write_text(json.dumps(header))
     return ha.open(path)
+
+
+@pytest.fixture
+def null_copy(null_atlas, tmp_path):
+    """A copy without references, to be changed."""
+    return without_nulls(null_atlas, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def null_images(images, tmp_path_factory):
+    """A small vision transformer on pictures, with null models: random and shuffled weights."""
+    atlas = ha.open(shutil.copytree(images.files.url, tmp_path_factory.mktemp("null-images") / "x.atlas"))
+    null.references(atlas, of="kmeans")
+    return atlas

@@ -144,7 +144,7 @@ def _first(map_):
 
 
 def _punctuation(map_):
-    return map_.mass(lambda i, j: map_.keys.text[j].strip().removeprefix("##") in (".", ","))
+    return map_.mass(lambda i, j: _is_punctuation(map_, j))
 
 
 def _to_separators(wanted):
@@ -161,8 +161,12 @@ def _same_token(map_):
 
 
 def _induction(map_):
+    return map_.mass(lambda i, j: _follows_equal(map_, i, j))
+
+
+def _follows_equal(map_, i, j):
     ids = map_.queries.ids
-    return map_.mass(lambda i, j: j > 0 and ids[j - 1] == ids[i] and (j <= i if map_.causal else j != i))
+    return j > 0 and j - 1 != i and ids[j - 1] == ids[i] and (j <= i or not map_.causal)
 
 
 def _same_sentence(map_):
@@ -212,6 +216,72 @@ def _position_deviation(map_):
     return _mean(deviations)
 
 
+def _is_punctuation(map_, j):
+    return map_.keys.text[j].strip().removeprefix("##") in (".", ",")
+
+
+def _inner(map_, i, j):
+    """Whether a pair counts for attention by distance."""
+    return j > 0 and not map_.keys.special[j] and (j <= i or not map_.causal)
+
+
+def _mean_at_distance(map_):
+    """The mean weight of inner pairs at each distance."""
+    weights = {}
+    for (i, j), weight in np.ndenumerate(map_.attention):
+        if _inner(map_, i, j):
+            weights.setdefault(j - i, []).append(weight)
+    return {distance: _mean(found) for distance, found in weights.items()}
+
+
+def _window(near, far):
+    low, high = sorted((near, far))
+    return lambda map_: map_.mass(lambda i, j: low <= j - i <= high and _inner(map_, i, j))
+
+
+def _beyond(related):
+    """Attention to related inner pairs less that of maps in which only the distance decides."""
+
+    def slow(map_):
+        expected = _mean_at_distance(map_)
+        numbers = _sentences(map_.keys)
+        pairs = [pair for pair in np.ndindex(map_.attention.shape) if _inner(map_, *pair)]
+        pairs = [(i, j) for i, j in pairs if related(map_, numbers, i, j)]
+        return sum(map_.attention[i, j] - expected[j - i] for i, j in pairs) / len(map_.queries)
+
+    return slow
+
+
+def _by_distance(map_):
+    expected = _mean_at_distance(map_)
+    pairs = [pair for pair in np.ndindex(map_.attention.shape) if _inner(map_, *pair)]
+    squares = sum(map_.attention[pair] ** 2 for pair in pairs)
+    return sum(expected[j - i] ** 2 for i, j in pairs) / squares if squares > 0 else math.nan
+
+
+def _by_key(map_):
+    """The same for the mean weight of each key, over the queries that a causal mask lets attend to it."""
+    n, m = map_.attention.shape
+    causal = getattr(map_, "causal", False)
+    total = 0.0
+    for j in range(m):
+        queries = [i for i in range(n) if i >= j or not causal]
+        total += len(queries) * _mean(map_.attention[i, j] for i in queries) ** 2
+    return total / (map_.attention**2).sum()
+
+
+BEYOND = {
+    "same_token": lambda map_, numbers, i, j: j != i and map_.keys.ids[j] == map_.queries.ids[i],
+    "induction": lambda map_, numbers, i, j: _follows_equal(map_, i, j),
+    "same_sentence": lambda map_, numbers, i, j: numbers[i] is not None and numbers[i] == numbers[j],
+    "punctuation": lambda map_, numbers, i, j: _is_punctuation(map_, j),
+}
+WINDOWS = {
+    "back_33": (-33, -(10**9)), "back_9_32": (-9, -32), "back_5_8": (-5, -8),
+    "ahead_5_8": (5, 8), "ahead_9_32": (9, 32), "ahead_33": (33, 10**9),
+}  # fmt: skip
+
+
 # images
 
 
@@ -225,7 +295,7 @@ def _grid_distance(map_):
     return _mean(distances)
 
 
-_SHARED = {"entropy": _entropy, "entropy_relative": _entropy_relative, "largest": _largest}
+_SHARED = {"by_key": _by_key, "entropy": _entropy, "entropy_relative": _entropy_relative, "largest": _largest}
 TEXT = {
     **_SHARED,
     **{name: _square(_offset(by)) for name, by in OFFSETS.items()},
@@ -241,6 +311,9 @@ TEXT = {
     "distance_share": _distance(abs),
     "signed_distance_share": _distance(float),
     "position_deviation": _position_deviation,
+    "by_distance": _square(_by_distance),
+    **{name: _square(_window(*window)) for name, window in WINDOWS.items()},
+    **{f"{name}_beyond": _square(_beyond(related)) for name, related in BEYOND.items()},
 }
 IMAGE = {
     **_SHARED,

@@ -52,11 +52,13 @@ def bare():
 
 @cache
 def full():
-    """All stages: a clustering that is correlated, one with noise that is not, one of heads, and a projection."""
+    """All stages: a clustering that is correlated, one with noise that is not, a tree, one of heads; a projection."""
     shutil.copytree(folder() / "bare.atlas" if bare() else "", folder() / "full.atlas")
     atlas = ha.open(folder() / "full.atlas")
     cluster.dbscan(atlas, eps=0.5, min_samples=4, name="loose.one")
     cluster.kmeans(atlas, k=3, level="heads", name="heads")
+    cluster.tree(atlas)
+    correlate.clusters(atlas, of="tree", permutations=19, exemplars=3)
     cluster.kmeans(atlas, k=5)
     correlate.clusters(atlas, of="kmeans", permutations=19, exemplars=3)
     project.pca(atlas)

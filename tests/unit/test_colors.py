@@ -1,6 +1,8 @@
 """Colors of categories can be distinguished, also by color-blind people, and are visible on both backgrounds."""
 
 import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,3 +73,24 @@ def test_amounts_and_maps_are_monotone_and_differences_turn_in_the_middle(dark):
     light = lab(theme.differences(np.linspace(0, 1, 65))[:, :3], "normal")[:, 0]
     assert light.argmin() == 32 if dark else light.argmax() == 32
     assert abs(light[0] - light[-1]) < 12
+
+
+def shades():
+    """The ends of the shades of each category, from the page."""
+    text = (Path(__file__).resolve().parents[2] / "frontend" / "src" / "lib" / "palette.ts").read_text()
+    table = text[text.index("export const SHADES") : text.index("export const NOISE_GRAY")]
+    return [tuple(re.findall(r"#[0-9A-F]{6}", line)) for line in table.splitlines() if "#" in line]
+
+
+def test_shades_keep_the_hue_of_their_category_and_can_be_seen():
+    assert len(shades()) == len(CATEGORIES)
+    for category, ends in zip(CATEGORIES, shades(), strict=True):
+        light = lab(ends, "normal")[:, 0]
+        assert light[1] - light[0] > 25  # room for several shades
+        colors = [tuple(np.array(to_rgb(ends[0])) * (1 - at) + np.array(to_rgb(ends[1])) * at) for at in (0, 0.5, 1)]
+        _, *hue = lab([category], "normal")[0]
+        for color, (_, *other) in zip(colors, lab(colors, "normal"), strict=True):
+            angle = np.degrees(np.arccos(np.dot(hue, other) / np.linalg.norm(hue) / np.linalg.norm(other)))
+            assert angle < 20, (category, color)
+            assert all(contrast(color, style.theme(dark).paper) >= 2 for dark in (False, True))
+            assert contrast(style.readable(color), color) >= 4.4

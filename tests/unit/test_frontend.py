@@ -28,7 +28,7 @@ def test_the_tests_of_the_page_pass():
 
 def test_colors_of_the_page_are_those_of_the_figures():
     text = (FRONTEND / "src" / "lib" / "palette.ts").read_text()
-    page_colors = re.findall(r"#[0-9A-Fa-f]{6}", text[text.index("CATEGORIES") : text.index("NOISE_GRAY")])
+    page_colors = re.findall(r"#[0-9A-Fa-f]{6}", text[text.index("CATEGORIES") : text.index("SHADES")])
     assert tuple(page_colors) == CATEGORIES
     for dark, name in ((False, "light"), (True, "dark")):
         theme = style.theme(dark)

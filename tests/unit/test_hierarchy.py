@@ -1,13 +1,15 @@
-"""Trees of clusters: equal to SciPy's Ward method, cuts found by trying all of them, matches by a slow loop."""
+"""Trees of clusters: equal to SciPy's Ward method, groups are merged first, matches by a slow loop, nested cuts."""
 
 import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score as ari
 
-from headatlas.numeric.hierarchy import Hierarchy, best_matches, children, cut_at, ward
+from headatlas.numeric.hierarchy import Hierarchy, best_matches, children, cut_at, levels, ward
 
 
 @pytest.fixture
@@ -66,23 +68,20 @@ def test_every_node_is_a_range_and_its_parts_have_higher_numbers(rng):
     assert (tree.first[24:] == np.arange(25)).all() and (np.diff(tree.height[:24]) <= 1e-9).all()
 
 
-def cuts(parts, node=0):
-    """Every set of nodes that covers the leaves of a node once."""
-    yield (node,)
-    if node in parts:
-        for left, right in itertools.product(*(list(cuts(parts, part)) for part in parts[node])):
-            yield left + right
-
-
-def test_the_best_cut_is_the_best_of_all_cuts(rng):
-    tree = ward(rng.normal(size=(9, 2)), np.ones(9))
-    every_cut = list(cuts(children(tree.parent)))
-    for _ in range(200):
-        gain, allowed = rng.normal(size=17), rng.random(17) < 0.7
-        allowed[0] = True
-        valid = [cut for cut in every_cut if allowed[list(cut)].all()]
-        assert tree.best_cut(gain, allowed) == sorted(max(valid, key=lambda cut: gain[list(cut)].sum()))
-    assert tree.best_cut(np.zeros(17), np.full(17, True)) == [0]  # the coarsest of equals
+def test_groups_are_merged_first_and_are_a_cut(rng):
+    centers, sizes, groups = rng.normal(size=(30, 2)), rng.integers(1, 9, size=30), np.arange(30) % 4
+    tree = ward(centers, sizes, groups)
+    cut = cut_at(tree.parent, 4)
+    assert {frozenset(members(tree, node)) for node in cut} == {frozenset(range(first, 30, 4)) for first in range(4)}
+    for node in cut:  # each group is merged as if it were alone
+        rows = sorted(members(tree, node))
+        alone = ward(centers[rows], sizes[rows])
+        inside = [n for n in range(59) if tree.first[node] <= tree.first[n] and tree.last[n] <= tree.last[node]]
+        np.testing.assert_allclose(tree.height[inside], alone.height, atol=1e-12)
+        assert members(tree, inside[1]) == {rows[i] for i in members(alone, 1)}
+    mean = np.average(centers, axis=0, weights=sizes)
+    assert tree.height.sum() == pytest.approx((sizes * ((centers - mean) ** 2).sum(1)).sum())
+    assert (np.diff(tree.height[3:29]) <= 1e-9).all() and (np.diff(tree.height[:3]) <= 1e-9).all()
 
 
 def test_best_matches_equal_a_slow_loop(rng):
@@ -100,6 +99,53 @@ def test_best_matches_equal_a_slow_loop(rng):
 
 def test_one_leaf():
     tree = ward(np.zeros((1, 3)), np.array([7]))
-    assert tree.parent.tolist() == [-1] and tree.best_cut(np.array([0.0]), np.array([False])) == [0] == cut_at(
-        tree.parent, 1
-    )
+    assert tree.parent.tolist() == [-1] and cut_at(tree.parent, 1) == [0]
+    assert ward(np.zeros((1, 3)), np.array([7]), np.array([0])).parent.tolist() == [-1]
+
+
+# the family of cuts
+
+
+@st.composite
+def trees_and_cuts(draw):
+    """A tree of random points (some of them equal), one of its cuts, and how many clusters there may be."""
+    leaves = draw(st.integers(1, 12))
+    places = draw(st.lists(st.integers(0, 20), min_size=leaves, max_size=leaves))
+    tree = ward(np.array(places, float)[:, None], np.ones(leaves))
+    parts, cut = children(tree.parent), [0]
+    for _ in range(draw(st.integers(0, leaves - 1))):
+        node = draw(st.sampled_from([node for node in cut if node in parts]))
+        cut = [*(other for other in cut if other != node), *parts[node]]
+    return tree, cut, draw(st.integers(1, 14))
+
+
+@given(trees_and_cuts())
+def test_cuts_at_all_levels_are_nested_and_contain_the_given_one(case):
+    tree, cut, most = case
+    ranges = levels(tree.parent.tolist(), tree.height.tolist(), cut, most)
+    finest = max(len(cut), min(most, tree.leaves))
+    assert all(1 <= least <= largest <= finest for least, largest in ranges.values())
+    family = [
+        {node for node, (least, largest) in ranges.items() if least <= k <= largest} for k in range(1, finest + 1)
+    ]
+    assert family[0] == {0} and family[len(cut) - 1] == set(cut)
+    for nodes in family:
+        assert sorted(leaf for node in nodes for leaf in members(tree, node)) == list(range(tree.leaves))
+    parts = children(tree.parent)
+    for k, (coarse, fine) in enumerate(itertools.pairwise(family), 1):
+        (node,) = coarse - fine
+        assert len(coarse) == k and fine - coarse == set(parts[node])
+        if k < len(cut):  # of all pairs in the finer cut, the most similar are merged
+            pairs = [above for above, pair in parts.items() if fine.issuperset(pair)]
+            assert tree.height[node] == min(tree.height[above] for above in pairs)
+        else:  # the node whose parts differ most is split
+            assert tree.height[node] == max(tree.height[other] for other in coarse if other in parts)
+
+
+def test_levels_of_the_last_merges_are_those_of_the_whole_tree(rng):
+    tree = ward(rng.normal(size=(30, 2)), np.ones(30))
+    for k in (1, 4, 30):
+        ranges = levels(tree.parent.tolist(), tree.height.tolist(), cut_at(tree.parent, k), 30)
+        for count in range(1, 31):
+            nodes = [node for node, (least, largest) in ranges.items() if least <= count <= largest]
+            assert sorted(nodes) == cut_at(tree.parent, count)

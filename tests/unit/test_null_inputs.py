@@ -1,5 +1,6 @@
 """What null models are made of: random weights, shuffled tokens, the radius of a cluster, and stored encoders."""
 
+import copy
 import itertools
 from dataclasses import replace
 
@@ -56,10 +57,11 @@ def maps_of(model, pictures):
 def test_maps_depend_on_the_seed_alone(name, small, pictures):
     trained = small(name).model
     before = torch.random.get_rng_state()
-    maps = [maps_of(models.untrained(trained, seed), pictures) for seed in (0, 0, 1)]
-    assert torch.equal(before, torch.random.get_rng_state())
-    assert np.array_equal(maps[0], maps[1]) and not np.allclose(maps[0], maps[2], atol=1e-6)
-    assert not np.allclose(maps[0], maps_of(trained, pictures), atol=1e-3)
+    for make in (models.untrained, models.permuted):
+        maps = [maps_of(make(trained, seed), pictures) for seed in (0, 0, 1)]
+        assert torch.equal(before, torch.random.get_rng_state())
+        assert np.array_equal(maps[0], maps[1]) and not np.allclose(maps[0], maps[2], atol=1e-6)
+        assert not np.allclose(maps[0], maps_of(trained, pictures), atol=1e-3)
 
 
 def test_weights_are_those_of_transformers(small):
@@ -78,17 +80,64 @@ def test_large_and_quantized_models_are_refused(small, monkeypatch):
     monkeypatch.setattr(random_weights, "MOST_PARAMETERS", count)
     assert random_weights.refusal(model) is None
     monkeypatch.setattr(random_weights, "MOST_PARAMETERS", count - 1)
-    with pytest.raises(ModelError, match=f"it has {count:,} parameters, and at most"):
+    with pytest.raises(ModelError, match=f"has no permuted model: it has {count:,} parameters; at most"):
+        models.permuted(model)
+    with pytest.raises(ModelError, match=f"has no untrained model: it has {count:,} parameters; at most"):
         models.untrained(model)
     monkeypatch.undo()
     monkeypatch.setattr(model.network.config, "quantization_config", {"quant_method": "gptq"}, raising=False)
-    with pytest.raises(ModelError, match="its weights are quantized"):
-        models.untrained(model)
+    for make in (models.untrained, models.permuted):
+        with pytest.raises(ModelError, match="its weights are quantized"):
+            make(model)
 
 
 def test_a_negative_seed_is_refused(small):
-    with pytest.raises(OptionError, match="seed -1: it cannot be negative"):
-        models.untrained(small("BERT").model, -1)
+    for make in (models.untrained, models.permuted):
+        with pytest.raises(OptionError, match="seed -1: it cannot be negative"):
+            make(small("BERT").model, -1)
+
+
+# weights in random order
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_each_weight_keeps_its_entries_in_another_order(name, small):
+    trained = small(name).model
+    before = {key: value.clone() for key, value in trained.network.state_dict().items()}
+    first, same, other = (models.permuted(trained, seed) for seed in (3, 3, 4))
+    assert first.hash == same.hash and len({trained.hash, first.hash, other.hash}) == 3
+    assert first.name == f"{trained.name} (permuted, seed 3)" and first.source is None
+    assert (first.layers, first.max_tokens, first.route) == (trained.layers, trained.max_tokens, trained.route)
+    for key, weight in trained.network.named_parameters():
+        moved = first.network.get_parameter(key)
+        assert torch.equal(weight.flatten().sort().values, moved.flatten().sort().values)
+        assert len(weight.unique()) < 10 or not torch.equal(weight, moved)
+    for key, value in trained.network.state_dict().items():
+        assert torch.equal(before[key], value)  # the model itself is left alone
+    for key, value in trained.network.named_buffers():
+        assert torch.equal(value, first.network.get_buffer(key))  # positions and frequencies are no weights
+
+
+@pytest.mark.parametrize("name", ["T5", "BART", "ALBERT"])
+def test_tied_weights_stay_tied(name, small):
+    trained = small(name).model.network
+    network = models.permuted(small(name).model, 1).network
+
+    def names(of):
+        shared = {}
+        for key, weight in of.named_parameters(remove_duplicate=False):
+            shared.setdefault(weight.data_ptr(), set()).add(key)
+        return sorted(sorted(keys) for keys in shared.values())
+
+    assert names(trained) == names(network)
+
+
+def test_half_precision_can_be_shuffled(small):
+    network = copy.deepcopy(small("BERT").model.network).to(torch.bfloat16)
+    moved = random_weights._permuted_network(replace(small("BERT").model, network=network), 0)
+    for weight, other in zip(network.parameters(), moved.parameters(), strict=True):
+        assert other.dtype == torch.bfloat16
+        assert torch.equal(weight.flatten().sort().values, other.flatten().sort().values)
 
 
 # shuffled tokens

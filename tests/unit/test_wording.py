@@ -71,12 +71,9 @@ def test_heads_fill_the_given_lines():
 def test_all_reasons_of_a_name():
     reason = wording.Reason(statistic="previous", mean=0.8, rest=0.03, delta=1.0, low=0.99, high=1.0)
     other = reason | {"statistic": "largest"}
-    text = wording.reasons([("attention to the previous token", reason), ("largest weight", other)], True, 24)
-    assert text.startswith("attention to the previous token is 0.80, in other maps 0.030 (delta 1.00 [0.99, 1.00]); l")
-    assert wording.reasons([], False, 0) == "no other maps to compare with"
-    assert wording.reasons([("attention", reason)], False, 24).startswith(
-        "no phrase fits; the most telling of 24 statistics: attention"
-    )
+    text = wording.reasons([("attention to the previous token", reason), ("largest weight", other)])
+    assert text.startswith("delta 1.00 [0.99, 1.00] in attention to the previous token; delta 1.00 [0.99, 1.00] in l")
+    assert wording.reasons([]) == "nothing to compare with"
 
 
 @pytest.mark.parametrize(
@@ -92,8 +89,8 @@ def test_all_reasons_of_a_name():
         ("project", {"method": "pca", "trustworthiness": 1, "continuity": 1, "variance": [0.5, 0.25]},
          "PCA, trustworthiness 1.00, continuity 1.00, 75% of the variance"),
         ("correlate", {"names": []}, "no clusters: all maps are noise"),
-        ("correlate", {"names": [{"cluster": n, "phrases": ["broad"], "ordinal": n + 1} for n in range(5)]},
-         "5 clusters: broad, broad 2, broad 3, and 2 more"),
+        ("correlate", {"names": [{"cluster": n, "name": f"next token, mostly L0·H{n}"} for n in range(5)]},
+         "5 clusters: “next token, mostly L0·H0”, “next token, mostly L0·H1”, “next token, mostly L0·H2”, and 2 more"),
         ("tsne", {"kind": "heads", "example": 3, "layouts": 72, "best": [0, 2], "kl": 0.314},
          "72 heads on example 3, least KL 0.31 (L0·H2)"),
         ("tsne", {"kind": "heads", "example": 0, "layouts": 1, "best": None, "kl": None}, "1 head on example 0"),
@@ -102,7 +99,7 @@ def test_all_reasons_of_a_name():
         ("tsne", {"kind": "compare", "examples": 1, "runs": 16, "layouts": 1248}, "1 text, 16 runs, 1,248 layouts"),
         ("tsne", {"kind": "robustness", "examples": 2, "repeats": 1000, "layouts": 384_000},
          "2 texts, disturbed 1,000 times, 384,000 layouts"),
-        ("null", {"kinds": ["shuffled"], "examples": 1}, "maps with shuffled words, on 1 example"),
+        ("null", {"kinds": ["shuffled"], "examples": 1}, "the model with shuffled words, on 1 example"),
         ("collect", {}, ""),
     ],
 )  # fmt: skip
@@ -112,21 +109,16 @@ def test_results_have_a_line(stage, facts, line):
 
 def test_null_models_beside_the_real_one():
     shares = {"untrained": 0.0004, "shuffled": None}
-    assert (
-        wording.null_pattern("broad", 0.5, shares) == "broad: 50% of maps; <1% without training, – with shuffled words"
-    )
-    assert wording.null_jobs(1200, {"shuffled": 0}) == "0 of 1,200 with shuffled words"
+    text = "broad: 50% of maps; <1% with random weights, – with shuffled words"
+    assert wording.null_pattern("broad", 0.5, shares) == text
+    text = "the main pattern of 1 head, of 0 with random weights, of 2 with its weights shuffled"
+    assert wording.null_heads(1, {"untrained": 0, "permuted": 2}) == text
     unknown = wording.null_similarity("adjacent layers", (None, 0.4), {"untrained": (None, 1.0)})
-    assert unknown == "similarity of heads of adjacent layers (of any two layers): – (0.40); – (1.00) without training"
+    assert (
+        unknown == "similarity of heads of adjacent layers (of any two layers): – (0.40); – (1.00) with random weights"
+    )
     for reason in ("image", "quantized", "parameters"):
-        assert wording.null_skipped("untrained", reason).startswith("maps without training are left out: the ")
-
-
-def test_thresholds_are_ordered_shares():
-    for value in [*thresholds.WORDS.values(), thresholds.ONE_JOB, thresholds.MOSTLY, thresholds.SIGNIFICANT]:
-        assert 0 < value < 1
-    assert thresholds.FAIR < thresholds.STABLE and thresholds.MOSTLY_FAITHFUL < thresholds.FAITHFUL
-    assert thresholds.MOSTLY < thresholds.ONE_JOB
+        assert wording.null_skipped("untrained", reason).startswith("the model with random weights is left out: it")
 
 
 HEADS = [wording.HeadShare(layer=18, head=head, share=0.9 - head / 10) for head in range(8)]
@@ -160,7 +152,7 @@ def test_what_is_explained():
         ((0.0099, 0.005, 0.02), 0.001, f"explains less than 1% of {whole}: too little to matter"),
         ((-0.02, -0.1, 0.1), 0.6, f"explains no more of {whole} than chance (p = 0.60)"),
         ((0.5, 0.4, 0.6), 0.05, f"explains no more of {whole} than chance (p = 0.050)"),
-        ((0.5, 0.4, 0.6), None, f"explains no more of {whole} than chance (p = –)"),
+        ((0.5, 0.4, 0.6), None, f"explains 50% [40%, 60%] of {whole}"),
     ]:
         assert wording.explained_line(*share, p, False, *limits) == text
     assert "within heads" in wording.explained_line(0.5, None, None, 0.001, True, *limits)

@@ -50,8 +50,8 @@ def test_the_card_lists_the_contents(card, atlas):
     assert "--model FOLDER" in card["live_note"]
     listed = [name for name, stage in schema.STAGES.items() if stage.listed]
     assert [stage["stage"] for stage in card["stages"]] == listed
-    assert [stage["stage"] for stage in card["stages"] if not stage["done"]] == ["tsne"]
-    assert [clustering["name"] for clustering in card["clusterings"]] == ["loose.one", "heads", "kmeans"]
+    assert [stage["stage"] for stage in card["stages"] if not stage["done"]] == ["null", "tsne"]
+    assert [clustering["name"] for clustering in card["clusterings"]] == ["loose.one", "heads", "tree", "kmeans"]
     kmeans = card["clusterings"][2]
     assert (kmeans["clusters"], kmeans["correlated"], kmeans["noise"]) == (5, True, 0)
     assert card["clusterings"][0]["noise"] > 0 and not card["clusterings"][0]["correlated"]
@@ -67,8 +67,9 @@ def test_columns_of_maps_match_the_arrays(card, client, atlas):
     columns = {entry["name"]: entry for entry in card["columns"] if entry["level"] == "map"}
     stats, names = atlas.read("stats"), list(atlas.array("stats").attrs["stats"])
     exact = {f"stat.{name}": stats[..., position] for position, name in enumerate(names)}
-    exact |= {f"distance.{of}": atlas.read("distance", of=of) for of in ("kmeans", "heads", "loose.one")}
+    exact |= {f"distance.{of}": atlas.read("distance", of=of) for of in ("kmeans", "heads", "loose.one", "tree")}
     exact["trust.pca"] = atlas.read("trust", of="pca")
+    exact["unlike.kmeans"] = atlas.read("unlike", of="kmeans")
     for name, values in exact.items():
         entry = columns.pop(name)
         assert entry["encoding"] == "amount" and entry["kind"] == "number"
@@ -80,7 +81,7 @@ def test_columns_of_maps_match_the_arrays(card, client, atlas):
         step = (entry["high"] - entry["low"]) / 65534
         assert sent.shape == (EXAMPLES * LAYERS * HEADS,)
         np.testing.assert_allclose(sent, values.ravel(), atol=0.5001 * step, rtol=0)
-    for of in ("kmeans", "heads", "loose.one"):
+    for of in ("kmeans", "heads", "loose.one", "tree"):
         entry, labels = columns.pop(f"cluster.{of}"), atlas.read("labels", of=of).ravel()
         sent = column(client, entry).astype(int)
         assert (sent == np.where(labels == -1, 65535, np.where(labels == -2, 65534, labels))).all()
@@ -144,10 +145,12 @@ def test_clusters_match_the_tables(client, atlas):
     rows = atlas.table("clusters", "kmeans").to_pylist()
     for entry, row in zip(payload["clusters"], rows, strict=True):
         for field in (
-            "cluster", "name", "phrases", "ordinal", "maps", "layers", "heads", "mostly", "examples", "named",
+            "cluster", "name", "phrases", "maps", "layers", "heads", "mostly", "examples", "named",
             "statistics", "association",
         ):  # fmt: skip
             assert entry[field] == row[field], field
+            shown = {name: value for name, value in (entry["distinction"] or {}).items() if name != "plain"}
+            assert shown == (row["distinction"] or {})
         assert entry["share"] == pytest.approx(row["share"])
         assert entry["reasons"] == [
             reason | {"plain": statistic(reason["statistic"]).label} for reason in row["reasons"]
@@ -262,6 +265,9 @@ def test_profiles_match_the_tables(client, atlas):
         assert [(r["layer"], r["head"]) for r in entry["related"]] == [
             (r["other_layer"], r["other_head"]) for r in expected
         ]
+        for field in ("distance", "closer_than"):
+            assert [r[field] for r in entry["related"]] == [r[field] for r in expected]
+    assert payload["head_distance"] == atlas.facts("correlate", "kmeans")["head_distance"]
 
 
 def test_examples_match_the_table(client, atlas):
@@ -314,7 +320,7 @@ def test_a_missing_stage_names_its_command(path, stage):
     client = served.client(served.bare())
     card = client.get("/api/atlas.json").json()
     assert not card["clusterings"] and not card["projections"]
-    assert [entry["done"] for entry in card["stages"]] == [True, True, False, False, False, False]
+    assert [entry["done"] for entry in card["stages"]] == [True, True] + [False] * 5
     assert error(client.get(f"/api/{path}"), 404)["command"] == f"headatlas {stage} {served.bare().files.url}"
 
 

@@ -45,6 +45,9 @@ def wanted(card, files):
         clusters = json.loads(files[ENDPOINTS.clusters.path(**name)])
         yield from (ENDPOINTS.column.path(column=clusters[column]) for column in ("labels", "distance"))
         yield ENDPOINTS.means.path(**name)
+        if clustering["finest"] is not None:
+            tree = json.loads(files[ENDPOINTS.tree.path(**name)])
+            yield from (ENDPOINTS.column.path(column=tree["leaves"]), ENDPOINTS.tree_means.path(**name))
         if clusters["exemplars"]:
             yield ENDPOINTS.exemplars.path(**name)
         if clustering["correlated"]:
@@ -55,6 +58,9 @@ def wanted(card, files):
     for path in [path for path in files if re.fullmatch(r"api/examples/\d+\.json", path)]:
         example = json.loads(files[path])
         which = {"example": example["example"]}
+        columns = {column["slug"] for column in card["columns"]}
+        names = [name for clustering in card["clusterings"] if f"unlike.{(name := clustering['name'])}" in columns]
+        yield from (ENDPOINTS.unlike.path(clustering=name, **which) for name in names)
         assert ENDPOINTS.example.path(**which) == path
         if example["pooled"]:
             yield ENDPOINTS.pooled.path(**which)

@@ -1,4 +1,5 @@
 // Colors for data, the same as in the figures of `headatlas plot` (a test compares them).
+import { shading } from "./shading.svelte";
 import type { Theme } from "./theme.svelte";
 
 export type Rgb = [number, number, number];
@@ -14,6 +15,19 @@ export const CATEGORIES = [
   "#ADA142",
   "#8C5B44",
   "#A22B58",
+];
+/** The darkest and the lightest shade of each category: visible on light and on dark backgrounds. */
+export const SHADES = [
+  ["#03568C", "#57A1E0"],
+  ["#906200", "#F0A921"],
+  ["#007956", "#50CA9C"],
+  ["#9A4304", "#FE8743"],
+  ["#0272A3", "#5EC0FA"],
+  ["#9E5180", "#F19DCE"],
+  ["#5F3AAE", "#A588FE"],
+  ["#786C02", "#C5B95B"],
+  ["#764730", "#C48F77"],
+  ["#992251", "#EF7299"],
 ];
 export const NOISE_GRAY: Record<Theme, string> = { light: "#b4bac4", dark: "#6b7280" };
 const STEPS = ["#a9d9c4", "#62b4b7", "#358bab", "#2a5f98", "#263a78"];
@@ -31,13 +45,23 @@ export const MARKS = ["disc", "ring", "triangle", "cross"] as const;
 
 export const rgb = (hex: string): Rgb => [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16)) as Rgb;
 
-/** The color of a category; negative numbers are noise. */
-export const categoryColor = (number: number, theme: Theme) =>
-  number < 0 ? NOISE_GRAY[theme] : CATEGORIES[number % CATEGORIES.length];
+/** The shade of a category at a place from 0, the darkest, to 1, the lightest. */
+export function shadeColor(category: number, at: number): string {
+  const [dark, light] = SHADES[category % SHADES.length].map(rgb);
+  return `#${dark.map((low, c) => hex(Math.round(low + (light[c] - low) * at))).join("")}`;
+}
+const hex = (value: number) => value.toString(16).padStart(2, "0").toUpperCase();
+
+/** The color of a category; negative numbers are noise, nodes of a tree have a hue or a shade of a cluster. */
+export function categoryColor(number: number, theme: Theme): string {
+  if (number < 0) return NOISE_GRAY[theme];
+  const { category, at } = shading.of(number);
+  return at === null ? CATEGORIES[category % CATEGORIES.length] : shadeColor(category, at);
+}
 
 /** The index of a category's mark. */
 export const categoryMark = (number: number) =>
-  number < 0 ? 0 : Math.min(Math.floor(number / CATEGORIES.length), MARKS.length - 1);
+  number < 0 ? 0 : Math.min(Math.floor(shading.of(number).category / CATEGORIES.length), MARKS.length - 1);
 
 /** The 256 colors of a scale, as bytes r, g, b. */
 export function ramp(scale: Scale, theme: Theme): Uint8Array {

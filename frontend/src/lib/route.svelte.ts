@@ -8,7 +8,7 @@ export interface Target {
   params?: Record<string, string | number | null | undefined>;
 }
 
-const SHARED = ["of", "head", "cluster", "example"]; // parameters that all tabs share: the selection
+const SHARED = ["of", "level", "head", "cluster", "example"]; // parameters that all tabs share: what is selected
 const lastParams = new Map<string, Params>(); // of each tab, when it was last shown
 
 function parse(hash: string): { tab: TabId; item: string | null; params: Params } {

@@ -10,7 +10,7 @@ describe("declared statistics", () => {
       name: "special:$&",
       label: "attention to $&",
       parts: ["special:$&"],
-      high: { phrase: "$& sink", target: "$&" },
+      high: { phrase: "rests on $&", target: "$&", says: "attention rests on $&" },
     });
     for (const name of ["unheard_of", "constructor", ""]) expect(statistic(name)).toBeUndefined();
   });
@@ -22,11 +22,12 @@ describe("declared statistics", () => {
   });
   it("are found by their phrases, a target or a manner each", () => {
     const names = (phrase: string) => phrased(phrase)?.statistics.map((entry) => entry.name);
-    expect(names("far")).toEqual(["grid_distance", "distance_share"]);
-    expect(names("sharp")).toEqual(["entropy_relative", "largest"]);
-    expect(names("separator sink")).toEqual(["rest_to_sep", "special:[SEP]", "special:</s>"]);
-    expect(names("<mask> sink")).toEqual(["special:<mask>"]);
-    for (const phrase of ["mixed", " sink", "kitchen table sink", "sink"]) expect(phrased(phrase)).toBeUndefined();
+    expect(names("distant tokens")).toEqual(["distance_share"]);
+    expect(names("focuses sharply")).toEqual(["entropy_relative", "largest"]);
+    expect(names("rests on separators")).toEqual(["rest_to_sep", "special:[SEP]", "special:</s>"]);
+    expect(names("rests on <mask>")).toEqual(["special:<mask>"]);
+    for (const phrase of ["mixed", "rests on ", "rests on the kitchen table", "rests on"])
+      expect(phrased(phrase)).toBeUndefined();
     for (const { high, low } of STATISTICS)
       for (const naming of [high, low])
         if (naming) expect([naming.target, naming.manner].filter(Boolean), naming.phrase).toHaveLength(1);

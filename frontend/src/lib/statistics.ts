@@ -19,7 +19,7 @@ function special(token: string): Statistic {
     short: fill(short),
     group: fill(group),
     parts: [fill(name)],
-    high: { ...high, phrase: fill(high.phrase), target: fill(high.target) },
+    high: { ...high, phrase: fill(high.phrase), target: fill(high.target), says: fill(high.says) },
   };
 }
 

@@ -33,15 +33,20 @@ export interface TabSpec<Id extends string = string> {
 
 const headCount = (atlas: AtlasCard) => atlas.model.layers.reduce((sum, layer) => sum + layer.heads, 0);
 
+/** Keys that change the level, if there is a tree of patterns. */
+const levelKeys = (atlas: AtlasCard): Key[] =>
+  atlas.clusterings.some(({ finest }) => finest !== null) ? [{ keys: "[ ]", does: "coarser or finer patterns" }] : [];
+
 const SPECS = [
   {
     id: "overview",
     title: "Overview",
     load: () => import("./overview/Overview.svelte"),
     opens: null,
-    keys: () => [
+    keys: ({ atlas }) => [
       { keys: "← ↑ ↓ →", does: "move the selection from head to head" },
       { keys: "Enter", does: "open the selected head" },
+      ...levelKeys(atlas),
     ],
     tour: (atlas) => [
       {
@@ -59,11 +64,12 @@ const SPECS = [
     title: "Maps",
     load: () => import("./maps/Maps.svelte"),
     opens: null,
-    keys: () => [
+    keys: ({ atlas }) => [
       { keys: "drag · wheel", does: "move · zoom" },
       { keys: "Shift + drag, or L", does: "draw a lasso" },
       { keys: "0", does: "show all points" },
       { keys: "Esc", does: "clear lasso, search and ticks first" },
+      ...levelKeys(atlas),
     ],
     tour: (atlas) => [
       {
@@ -77,9 +83,13 @@ const SPECS = [
     title: "Clusters",
     load: () => import("./clusters/Clusters.svelte"),
     opens: "cluster",
-    keys: ({ item }) =>
+    keys: ({ item, atlas }) =>
       item === null
-        ? [{ keys: "Enter", does: "open the card that has the focus" }]
+        ? [
+            { keys: "← ↑ ↓ →", does: "move through the tree" },
+            { keys: "Enter", does: "open the row or card that has the focus" },
+            ...levelKeys(atlas),
+          ]
         : [{ keys: "← →", does: "previous or next cluster, in the order of the cards" }],
     tour: () => [
       {

@@ -243,6 +243,12 @@ class Atlas:
             for group in range(opened.num_row_groups):
                 yield opened.read_row_group(group, columns)
 
+    def has_array(self, name: str, of: str | None = None) -> bool:
+        """Whether an array exists."""
+        spec = schema.ARRAYS[name]
+        folder = self.folder(spec.stage, of)
+        return folder is not None and self.files.exists(f"{spec.path(folder)}/zarr.json")
+
     def has_table(self, name: str, of: str | None = None) -> bool:
         """Whether a table exists."""
         spec = schema.TABLES[name]

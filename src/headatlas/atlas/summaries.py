@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,12 +56,17 @@ def names(atlas: Atlas, clustering: str) -> dict[int, str]:
 
 def sentence(atlas: Atlas, of: str, clusters: list[Cluster]) -> str:
     """A summary of the clusters, as a sentence without its period."""
+    largest = next((cluster for cluster in clusters if cluster.number >= 0), None)
+    return patterns_sentence(clusters, None if largest is None else counts(atlas, of, [largest.number])[0][0])
+
+
+def patterns_sentence(clusters: list[Cluster], layers: NDArray[np.int64] | None) -> str:
+    """The same for any grouping, from the maps of its largest cluster in each layer; None if all is noise."""
     sizes = [(cluster.number, cluster.maps, cluster.stability) for cluster in clusters]
     largest = next((cluster for cluster in clusters if cluster.number >= 0), None)
-    if largest is None:
+    if largest is None or layers is None:
         return wording.clusters_sentence(sizes, "", 0, None)
-    where = place(counts(atlas, of, [largest.number])[0][0])
-    return wording.clusters_sentence(sizes, largest.name, largest.share, where)
+    return wording.clusters_sentence(sizes, largest.name, largest.share, place(layers))
 
 
 def place(maps: NDArray[np.int64]) -> Place:
@@ -95,26 +101,36 @@ def counts(atlas: Atlas, of: str, clusters: list[int]) -> tuple[NDArray[np.int64
 
 
 def cluster_maps(atlas: Atlas, of: str, clusters: list[int]) -> NDArray[np.float64]:
-    """Mean pooled map of each cluster (cluster, r, r); NaN where it has no maps.
+    """Mean pooled map of each cluster (cluster, r, r); NaN where it has no maps; see `group_maps`."""
+    group = np.full(max(clusters, default=0) - schema.MISSING + 2, -1)  # the last entry is for all other clusters
+    group[np.array(clusters, np.int64) - schema.MISSING] = np.arange(len(clusters))
+    return group_maps(atlas, "labels", of, group, len(clusters))
 
+
+def group_maps(atlas: Atlas, name: str, of: str, group: NDArray[Any], count: int) -> NDArray[np.float64]:
+    """Mean pooled map (group, r, r) of maps in `count` groups; NaN where a group has no maps.
+
+    A map with the value v in the array `name` is in the group `group[v − MISSING]`, or the last one given; −1 is none.
     All maps are averaged if there are not too many; else those of a random sample of blocks of examples, and a few
-    more for small clusters.
+    more for small groups.
     """
     array = atlas.array("pooled")
     block = block_size(array)
-    count, size = -(-array.shape[0] // block), block * int(np.prod(array.shape[1:])) * array.dtype.itemsize
+    blocks, size = -(-array.shape[0] // block), block * int(np.prod(array.shape[1:])) * array.dtype.itemsize
     most = max(1, min(MEANS // size, PIECES // (array.shape[1] * array.shape[2])))
-    drawn = range(count) if count <= most else np.sort(np.random.default_rng(0).permutation(count)[:most]).tolist()
-    sums, map_counts = np.zeros((len(clusters), *array.shape[3:])), np.zeros(len(clusters), np.int64)
+    drawn = range(blocks) if blocks <= most else np.sort(np.random.default_rng(0).permutation(blocks)[:most]).tolist()
+    sums, map_counts = np.zeros((count, *array.shape[3:])), np.zeros(count, np.int64)
     for number in drawn:
         rows = slice(number * block, (number + 1) * block)
-        labels, maps = atlas.read("labels", rows, of), atlas.read("pooled", rows)
-        for place, cluster in enumerate(clusters):
-            members = maps[labels == cluster]
+        groups, maps = _groups(group, atlas.read(name, rows, of)), atlas.read("pooled", rows)
+        for place in range(count):
+            members = maps[groups == place]
             sums[place] += members.sum(0, dtype=np.float64)
             map_counts[place] += len(members)
-    if count > most:
-        for place, more in _more(atlas, of, clusters, map_counts, {*drawn}, block).items():
+    if blocks > most:
+        few = [place for place in range(count) if map_counts[place] < ENOUGH]
+        others = ((rows, _groups(group, values)) for rows, values in (read_blocks(atlas, name, of) if few else ()))
+        for place, more in _more(others, few, map_counts, {*drawn}, block).items():
             sums[place] += pooled(atlas, more).sum(0)
             map_counts[place] += len(more)
     with np.errstate(invalid="ignore"):
@@ -122,15 +138,23 @@ def cluster_maps(atlas: Atlas, of: str, clusters: list[int]) -> NDArray[np.float
     return means
 
 
+def _groups(group: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    groups: NDArray[Any] = np.take(group, values - schema.MISSING, mode="clip")
+    return groups
+
+
 def _more(
-    atlas: Atlas, of: str, clusters: list[int], map_counts: NDArray[np.int64], drawn: set[int], block: int
+    groups_of: Iterable[tuple[range, NDArray[Any]]],
+    few: list[int],
+    map_counts: NDArray[np.int64],
+    drawn: set[int],
+    block: int,
 ) -> dict[int, NDArray[np.int64]]:
-    """Indices of maps in other blocks, for clusters with too few maps in the sample."""
-    few = [place for place in range(len(clusters)) if map_counts[place] < ENOUGH]
+    """Indices of maps in other blocks, for the groups `few`, which have too few maps in the sample."""
     candidates: dict[int, list[NDArray[np.int64]]] = {place: [] for place in few}
-    for rows, labels in read_blocks(atlas, "labels", of) if few else ():
+    for rows, groups in groups_of:
         for place in few:
-            members = np.argwhere(labels == clusters[place]) + np.array([rows.start, 0, 0])
+            members = np.argwhere(groups == place) + np.array([rows.start, 0, 0])
             candidates[place].append(members[~np.isin(members[:, 0] // block, [*drawn])])
     joined = {place: np.concatenate(parts) for place, parts in candidates.items()}
     rng = np.random.default_rng(0)
@@ -150,6 +174,13 @@ def pooled(atlas: Atlas, places: NDArray[Any]) -> NDArray[np.float64]:
         maps = atlas.read("pooled", (slice(number * block, (number + 1) * block), layer, head))
         selected[rows] = maps[places[rows, 0] - number * block]
     return selected
+
+
+def few_texts(atlas: Atlas, of: str) -> str:
+    """That `correlate` had too few independent texts to test anything; empty if it had enough."""
+    facts = atlas.facts("correlate", of)
+    groups, least = facts["groups"], facts["thresholds"]["groups"]
+    return wording.few_texts(groups, least) if groups < least else ""
 
 
 def knows_heads(atlas: Atlas, of: str) -> bool:

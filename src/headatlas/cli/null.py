@@ -11,7 +11,7 @@ from headatlas.options import either
 from headatlas.wording.nulls import NULLS
 
 Kind = Annotated[
-    list[str] | None, typer.Option(help=f"{either(tuple(NULLS))}; can be given more than once.", show_default="both")
+    list[str] | None, typer.Option(help=f"{either(tuple(NULLS))}; can be given more than once.", show_default="all")
 ]
 
 
@@ -33,7 +33,7 @@ def null(
         str | None, typer.Option(help="Encoder of the features, if it is a trained file or a vision model.")
     ] = None,
 ) -> None:
-    """Count the patterns in maps without training, and with shuffled words. Run it again to continue after a stop."""
+    """Count the patterns with random or shuffled weights, and with shuffled words. Run it again to continue."""
     from headatlas import null as stage
 
     atlas = open_atlas(path)

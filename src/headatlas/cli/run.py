@@ -9,6 +9,8 @@ import typer
 from headatlas.cli.base import Data, Limit, Model, Output, PairColumn, Scheduler, Seed, TextColumn, Workers, app
 from headatlas.cli.stages import CLUSTER, PROJECT, Encoder
 from headatlas.options import either
+from headatlas.stages.cluster import methods as cluster_methods
+from headatlas.stages.features import encoders
 
 Method = Annotated[list[str] | None, typer.Option(help=f"{either(tuple(CLUSTER))}; can be given more than once.")]
 Null = Annotated[
@@ -31,7 +33,7 @@ def run(
     text_column: TextColumn = None,
     pair_column: PairColumn = None,
     limit: Limit = None,
-    encoder: Encoder = "attention-ssl",
+    encoder: Encoder = encoders.DEFAULT,
     method: Method = None,
     projection: Projection = "pca",
     null: Null = False,
@@ -44,7 +46,7 @@ def run(
     from headatlas import pipeline
     from headatlas.stages import correlate
 
-    methods = list(dict.fromkeys(method or ["kmeans"]))
+    methods = list(dict.fromkeys(method or [cluster_methods.DEFAULT]))
     pipeline.check(encoder, methods, projection, seed)
     dataset = readers.load(data, text_column=text_column, pair_column=pair_column, limit=limit)
     atlas = pipeline.run(

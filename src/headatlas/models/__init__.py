@@ -4,6 +4,18 @@ from headatlas.models.encode import Encoded, Tokens
 from headatlas.models.full_maps import Attention, Vectors, attention, vectors
 from headatlas.models.load import load
 from headatlas.models.model import Layer, Model
-from headatlas.models.random_weights import untrained
+from headatlas.models.random_weights import permuted, untrained
 
-__all__ = ["Attention", "Encoded", "Layer", "Model", "Tokens", "Vectors", "attention", "load", "untrained", "vectors"]
+__all__ = [
+    "Attention",
+    "Encoded",
+    "Layer",
+    "Model",
+    "Tokens",
+    "Vectors",
+    "attention",
+    "load",
+    "permuted",
+    "untrained",
+    "vectors",
+]

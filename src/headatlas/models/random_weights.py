@@ -1,12 +1,14 @@
-"""The same architecture with random weights: what a model shows before it has learned anything."""
+"""The same architecture with random weights, or with its weights in random order: what is there without learning."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
 
 from headatlas.errors import ModelError, OptionError
@@ -41,18 +43,48 @@ def untrained(model: Model | str | Path, seed: int = 0) -> Model:
     Model
         It exists only in this process. Models that are quantized, or have more than a billion parameters, are refused.
     """
+    return _null_model(model, seed, "untrained", _random_network)
+
+
+def permuted(model: Model | str | Path, seed: int = 0) -> Model:
+    """The model with the entries of each weight matrix, bias and norm in random order, each within itself.
+
+    Weights are as large as those of the trained model, but nothing that it has learned is left. Weights that are tied
+    stay tied.
+
+    >>> from headatlas import models
+    >>> print(models.permuted("packaged", seed=1))
+    all-MiniLM-L6-v2 (permuted, seed 1) (bert): 6 encoder layers × 12 heads, 32 wide
+
+    Parameters
+    ----------
+    model : Model, str or path
+        A model, or what `models.load` takes.
+    seed : int
+        Random seed of the order.
+
+    Returns
+    -------
+    Model
+        As for `untrained`.
+    """
+    return _null_model(model, seed, "permuted", _permuted_network)
+
+
+def _null_model(model: Model | str | Path, seed: int, kind: str, make_network: Callable[[Model, int], Any]) -> Model:
+    """The model with another network of the same architecture."""
     if seed < 0:
         raise OptionError(f"seed {seed}: it cannot be negative")
     model = model if isinstance(model, Model) else load(model)
     reason = refusal(model)
     if reason is not None:
-        raise ModelError(f"{model.name} cannot be made without training: {_REFUSALS[reason].format(_size(model))}")
-    network = _random_network(model, seed)
+        raise ModelError(f"{model.name} has no {kind} model: {_REFUSALS[reason].format(_size(model))}")
+    network = make_network(model, seed)
     with quiet():
         result = survey(network, model.modality, output_size(model.processor) if model.processor else None)
     return replace(
         model,
-        name=f"{model.name} (untrained, seed {seed})",
+        name=f"{model.name} ({kind}, seed {seed})",
         network=network,
         route=result.route,
         layers=result.layers,
@@ -66,7 +98,7 @@ def untrained(model: Model | str | Path, seed: int = 0) -> Model:
 
 
 def refusal(model: Model) -> Refusal | None:
-    """Why a model cannot be made without training; None if it can."""
+    """Why a model cannot be given other weights; None if it can."""
     network: Any = model.network
     quantized = getattr(network, "is_quantized", False) or getattr(network.config, "quantization_config", None)
     if quantized or not all(weight.is_floating_point() for weight in network.parameters()):
@@ -75,8 +107,8 @@ def refusal(model: Model) -> Refusal | None:
 
 
 _REFUSALS: dict[Refusal, str] = {
-    "quantized": "its weights are quantized, which random ones are not. Use the model before quantization",
-    "parameters": f"it has {{:,}} parameters, and at most {MOST_PARAMETERS:,} are drawn. Use a smaller model",
+    "quantized": "its weights are quantized, and can be neither drawn nor shuffled. Use the model before quantization",
+    "parameters": f"it has {{:,}} parameters; at most {MOST_PARAMETERS:,} are drawn or shuffled. Use a smaller model",
 }
 
 
@@ -96,3 +128,19 @@ def _random_network(model: Model, seed: int) -> Any:
     fresh = fresh.to(device=weight.device, dtype=weight.dtype).eval()
     redirect(fresh)
     return fresh
+
+
+def _permuted_network(model: Model, seed: int) -> Any:
+    """A copy of the network with the entries of each parameter shuffled; a tied parameter is shuffled once."""
+    network: Any = copy.deepcopy(model.network)
+    rng = np.random.default_rng(seed)
+    for weight in network.parameters():
+        bits = weight.data.cpu().contiguous().view(_BITS[weight.element_size()])  # NumPy knows no bfloat16
+        entries = bits.numpy().reshape(-1).copy()
+        rng.shuffle(entries)
+        weight.data.copy_(torch.from_numpy(entries).view(weight.dtype).reshape(weight.shape))
+    redirect(network)
+    return network
+
+
+_BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # whole numbers as wide as a weight

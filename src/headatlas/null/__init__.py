@@ -1,4 +1,4 @@
-"""Null models beside the real one: which patterns are there without training, and which without word order?"""
+"""Null models beside the real one: which patterns are there without what was learned, or without word order?"""
 
 from headatlas.null.stage import references
 from headatlas.null.summary import summary

@@ -21,6 +21,20 @@ from headatlas.stages.cluster.fit_file import from_bytes
 
 
 @dataclass(frozen=True)
+class Assigned:
+    """The cluster of each map (example, layer, head), in three ways.
+
+    `labels` are given by the rule of the clustering. `patterns` are given by distance: the cluster of the nearest
+    center, for a tree that of the nearest leaf, but none, which is noise, if the map is farther from the center than
+    the radius of the cluster. `leaves` are the leaves of a tree, noise where the pattern is.
+    """
+
+    labels: Labels
+    patterns: Labels
+    leaves: Labels | None = None
+
+
+@dataclass(frozen=True)
 class Clusters:
     """A clustering as it was fitted: its axes, its rule, and the radius of each cluster."""
 
@@ -33,19 +47,28 @@ class Clusters:
         """The number of clusters."""
         return len(self.fit.centers)
 
-    def assign(self, vectors: NDArray[Any]) -> tuple[Labels, Labels]:
-        """Labels by the rule of the clustering, and by distance, of vectors (example, layer, head, feature).
-
-        By distance, a map belongs to the cluster of the nearest center; to none, which is noise, if it is farther from
-        it than the radius of the cluster.
-        """
+    def assign(self, vectors: NDArray[Any]) -> Assigned:
+        """Clusters of vectors (example, layer, head, feature), by the rule of the clustering and by distance."""
         present = ~np.isnan(vectors).any(-1)
-        labels, patterns = (np.full(present.shape, MISSING, np.int32) for _ in range(2))
         x = self.space.apply(vectors[present])
-        labels[present] = self.fit.assign(x)
-        nearest, distance = of_centers(self.fit.centers).label(x)
-        patterns[present] = np.where(distance <= self.radius[nearest], nearest, np.int32(NOISE))
-        return labels, patterns
+        labelings = self.fit.labelings(x)
+        leaves = labelings.get("leaves")
+        if leaves is None:
+            nearest, distance = of_centers(self.fit.centers).label(x)
+        else:  # of a tree: so that the leaves of a node together have the maps of the node
+            nearest = labelings["labels"]
+            distance = self.fit.distance(x, nearest)
+        inside = distance <= self.radius[nearest]
+
+        def place(values: Labels) -> Labels:
+            everywhere = np.full(present.shape, MISSING, np.int32)
+            everywhere[present] = values
+            return everywhere
+
+        def within(values: Labels) -> Labels:
+            return place(np.where(inside, values, np.int32(NOISE)))
+
+        return Assigned(place(labelings["labels"]), within(nearest), None if leaves is None else within(leaves))
 
 
 def read_clusters(atlas: Atlas, of: str) -> Clusters:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,16 +16,20 @@ from headatlas.atlas.tokens import read_image_paths, read_tokens
 from headatlas.atlas.writer import Place, Writer
 from headatlas.models.model import Model
 from headatlas.models.shuffle import shuffled
-from headatlas.null.assignment import Clusters
+from headatlas.null.assignment import Assigned, Clusters
 from headatlas.numeric.threads import single_thread
-from headatlas.stages.cluster.fit import Labels
 from headatlas.stages.collect.batches import image_groups, reduce_groups, text_groups
 from headatlas.stages.features.block import encode
 from headatlas.stages.features.encoders import Encoder
 from headatlas.wording.nulls import REAL
 
 LABELS = pa.list_(pa.int32())  # of all heads
-PART = pa.schema([("kind", pa.string()), ("example", pa.int64()), ("labels", LABELS), ("patterns", LABELS)])
+PART = pa.schema(
+    [("kind", pa.string()), ("example", pa.int64()), ("labels", LABELS), ("patterns", LABELS), ("leaves", LABELS)]
+)
+
+
+OTHER_WEIGHTS = {"untrained": models.untrained, "permuted": models.permuted}  # kinds that need another network
 
 
 @dataclass(frozen=True)
@@ -38,21 +42,25 @@ class Task:
 
 @dataclass
 class NullModels:
-    """The model, and the same without training, which is made at first use."""
+    """The model, and the same with other weights, which is made at first use.
+
+    Only the latest is kept: tasks come kind by kind, and each model may take gigabytes.
+    """
 
     model: Model
     seed: int
-    _untrained: Model | None = None
+    _latest: tuple[str, Model] | None = None
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, kind: str) -> Model:
         """The model that computes maps of this kind."""
-        if kind != "untrained":
+        if kind not in OTHER_WEIGHTS:
             return self.model
         with self._making:
-            if self._untrained is None:
-                self._untrained = models.untrained(self.model, self.seed)
-        return self._untrained
+            if self._latest is None or self._latest[0] != kind:
+                self._latest = None
+                self._latest = (kind, OTHER_WEIGHTS[kind](self.model, self.seed))
+            return self._latest[1]
 
 
 @dataclass(frozen=True)
@@ -80,26 +88,24 @@ class NullBlock:
     def __call__(self, number: int) -> int:
         """Make one part: for each example the labels of all heads, by the rule of the clustering and by distance."""
         task, writer = self.tasks[number], Writer(self.place)
-        labels, patterns = cluster_labels(writer.atlas, self.source, task)
+        assigned = cluster_labels(writer.atlas, self.source, task)
         layer, head = self.heads.T
-        columns = {
-            "kind": [task.kind] * len(task.examples),
-            "example": task.examples,
-            "labels": labels[:, layer, head].tolist(),
-            "patterns": patterns[:, layer, head].tolist(),
+        columns = {"kind": [task.kind] * len(task.examples), "example": task.examples} | {
+            name: [None] * len(task.examples) if values is None else values[:, layer, head].tolist()
+            for name, values in vars(assigned).items()
         }
         parts.write_part(writer, number, pa.table(columns, schema=PART))
         return len(task.examples)
 
 
-def cluster_labels(atlas: Atlas, source: Source, task: Task) -> tuple[Labels, Labels]:
-    """Labels (example, layer, head) by the rule of the clustering, and by distance."""
+def cluster_labels(atlas: Atlas, source: Source, task: Task) -> Assigned:
+    """The clusters of the maps of a task; labels of the model itself are those that are stored."""
     if task.kind != REAL:
         return source.clusters.assign(_vectors(atlas, source, task))
     rows = np.array(task.examples)
     labels = np.concatenate([atlas.read("labels", slice(row, row + 1), source.of) for row in rows])
     vectors = [atlas.read("features", slice(row, row + 1), source.features) for row in rows]
-    return labels, source.clusters.assign(np.concatenate(vectors))[1]
+    return replace(source.clusters.assign(np.concatenate(vectors)), labels=labels)
 
 
 def _vectors(atlas: Atlas, source: Source, task: Task) -> NDArray[np.float16]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from headatlas import progress, wording
 from headatlas.atlas import engine, parts
+from headatlas.atlas.groups import group_column, read_groups
 from headatlas.atlas.model import load_model
 from headatlas.atlas.sampled_maps import existing_heads
 from headatlas.atlas.store import Atlas
@@ -19,10 +20,10 @@ from headatlas.models.model import Model
 from headatlas.models.random_weights import refusal
 from headatlas.null import tables
 from headatlas.null.assignment import read_clusters
-from headatlas.null.block import NullBlock, NullModels, Source, Task
+from headatlas.null.block import OTHER_WEIGHTS, NullBlock, NullModels, Source, Task
 from headatlas.null.radius import SHARE
+from headatlas.options import either
 from headatlas.stages.correlate.effect import Draws
-from headatlas.stages.correlate.groups import group_column, read_groups
 from headatlas.stages.features.encoders import Encoder
 from headatlas.stages.features.fitted import load_encoder
 from headatlas.wording.nulls import NULLS, REAL
@@ -62,9 +63,9 @@ def references(
         An atlas with a clustering of maps. Its model is loaded.
     of : str, optional
         The clustering; the latest if not given.
-    kinds : sequence of {"untrained", "shuffled"}
-        The model with random weights, and the model on texts whose tokens are shuffled. What is not possible, such as
-        shuffling patches of images, is left out with a message.
+    kinds : sequence of {"untrained", "permuted", "shuffled"}
+        The model with random weights, with the entries of each weight matrix shuffled, and on texts whose tokens are
+        shuffled. What is not possible, such as shuffling patches of images, is left out with a message.
     examples : int
         Number of examples, drawn with `seed`; all if there are no more. A larger sample includes a smaller one.
     seed : int
@@ -77,7 +78,8 @@ def references(
     Returns
     -------
     pyarrow.Table
-        The table `null_shares`. The tables `null_heads` and `null_locality` are written, too.
+        The table `null_shares`. The tables `null_heads` and `null_locality` are written, too, and for a clustering by
+        method `tree` also `null_leaves`.
     """
     of = atlas.needed("cluster", of)
     _check(kinds, examples, seed)
@@ -91,7 +93,7 @@ def references(
 def _check(kinds: Sequence[str], examples: int, seed: int) -> None:
     unknown = [kind for kind in kinds if kind not in NULLS]
     if unknown or not kinds:
-        raise OptionError(f"kind {', '.join(unknown) or 'missing'}: choose {' or '.join(NULLS)}, or both")
+        raise OptionError(f"kind {', '.join(unknown) or 'missing'}: choose {either(tuple(NULLS))}, or several")
     if examples < 1 or seed < 0:
         raise OptionError("at least 1 example is needed, and the seed cannot be negative")
 
@@ -118,11 +120,14 @@ def _run(
 
     def join(table: pa.Table) -> tuple[dict[str, pa.Table], dict[str, Any]]:
         maps = tables.from_parts(table, kinds)
-        return {
+        new_tables = {
             "null_shares": tables.null_shares(maps, design),
             "null_heads": tables.null_heads(maps, design),
             "null_locality": tables.null_locality(maps, design, PERMUTATIONS, options["seed"]),
-        }, facts
+        }
+        if atlas.has_table("nodes", of):
+            new_tables["null_leaves"] = tables.null_leaves(maps, (atlas.table("nodes", of).num_rows + 1) // 2)
+        return new_tables, facts
 
     work = NullBlock(result.place, tasks, source, heads)
     parts.run(result, work, [range(len(task.examples)) for task in tasks], "null models", join, unit="examples")
@@ -131,7 +136,7 @@ def _run(
 def _skipped(model: Model, kinds: Sequence[str]) -> Skipped:
     """Kinds that are not possible with this model; it is an error if there is no other."""
     refused = refusal(model)
-    reasons = {"shuffled": "image" if model.modality == "image" else None, "untrained": refused}
+    reasons = {"shuffled": "image" if model.modality == "image" else None} | dict.fromkeys(OTHER_WEIGHTS, refused)
     skipped = {kind: reason for kind in kinds if (reason := reasons[kind]) is not None}
     lines = [wording.null_skipped(kind, reason) for kind, reason in skipped.items()]
     if len(skipped) == len(kinds):

@@ -17,7 +17,7 @@ from headatlas.stages.correlate.effect import Draws
 from headatlas.stages.correlate.factors import head_tables
 from headatlas.stages.correlate.heads import shares
 from headatlas.stages.correlate.locality import locality
-from headatlas.stages.correlate.tables import FLAG, LOCALITY, REAL, TEXT, WHOLE, make_table
+from headatlas.stages.correlate.tables import CLUSTER_SHARES, FLAG, LOCALITY, REAL, TEXT, WHOLE, make_table
 from headatlas.wording import nulls
 from headatlas.wording.thresholds import ONE_JOB
 
@@ -29,16 +29,18 @@ SHARES = {
 }  # fmt: skip
 HEADS = {
     "kind": TEXT, "layer": pa.int32(), "head": pa.int32(), "main_cluster": pa.int32(), "main_share": REAL,
-    "entropy": REAL, "one_job": FLAG, "outside": REAL,
+    "entropy": REAL, "one_job": FLAG, "outside": REAL, "shares": CLUSTER_SHARES,
 }  # fmt: skip
+LEAVES = {"kind": TEXT, "leaf": pa.int32(), "maps": WHOLE, "maps_real": WHOLE}
 
 
 @dataclass(frozen=True)
 class Maps:
-    """Labels of one kind of maps (example, slot): by the rule of the clustering, and by distance."""
+    """Clusters of one kind of maps (example, slot), see `Assigned`; `leaves` is None without a tree."""
 
     labels: Array
     patterns: Array
+    leaves: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,27 @@ def _shares(counts: Array) -> Array:
     return shares_of_all
 
 
+def null_leaves(kinds: Mapping[str, Maps], leaves: int) -> pa.Table:
+    """A row for each null model and leaf of a tree: maps of the null model, and of the model itself.
+
+    Counts of a node are the sums over its leaves. Maps that belong to no cluster of the default cut are in no leaf.
+    """
+    counts = {kind: _counts(maps.leaves, leaves) for kind, maps in kinds.items()}
+    rows = [
+        {"kind": kind, "leaf": leaf, "maps": int(counts[kind][leaf]), "maps_real": int(counts[nulls.REAL][leaf])}
+        for kind in kinds
+        if kind != nulls.REAL
+        for leaf in range(leaves)
+    ]
+    return make_table(rows, LEAVES)
+
+
+def _counts(labels: Array | None, count: int) -> Array:
+    """How many maps have each label from 0 to `count` - 1."""
+    assert labels is not None  # maps of a tree have leaves
+    return np.bincount(labels[labels >= 0], minlength=count)
+
+
 def null_heads(kinds: Mapping[str, Maps], design: Design) -> pa.Table:
     """A row for each kind of maps, the model itself first, and head."""
     rows: list[dict[str, Any]] = []
@@ -104,7 +127,9 @@ def null_heads(kinds: Mapping[str, Maps], design: Design) -> pa.Table:
                 {"kind": kind, "layer": design.layer[slot], "head": design.head[slot],
                  "main_cluster": main if main < design.clusters else NOISE, "main_share": parts[main],
                  "entropy": spread, "one_job": bool(parts[main] >= ONE_JOB and main < design.clusters),
-                 "outside": outside[slot]}
+                 "outside": outside[slot],
+                 "shares": [{"cluster": NOISE if code == design.clusters else code, "share": share}
+                            for code, share in enumerate(parts)]}
             )  # fmt: skip
     return make_table(rows, HEADS)
 
@@ -122,5 +147,6 @@ def null_locality(kinds: Mapping[str, Maps], design: Design, permutations: int, 
 def from_parts(table: pa.Table, kinds: Sequence[str]) -> dict[str, Maps]:
     """The labels of each kind of maps from the rows of all parts."""
     names = np.array(table["kind"].to_pylist(), object)
-    labels, patterns = (np.array(table[name].to_pylist(), np.int32) for name in ("labels", "patterns"))
-    return {kind: Maps(labels[names == kind], patterns[names == kind]) for kind in kinds}
+    columns = {name: table[name] for name in ("labels", "patterns", "leaves") if table[name].null_count == 0}
+    arrays = {name: np.array(column.to_pylist(), np.int32) for name, column in columns.items()}
+    return {kind: Maps(**{name: array[names == kind] for name, array in arrays.items()}) for kind in kinds}

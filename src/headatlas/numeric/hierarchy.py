@@ -6,7 +6,8 @@ which they are split, the last merge first, then the leaves. Leaves are in an or
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import heapq
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
 Reals = NDArray[np.float64]
+LEVELS = 60  # clusters of the finest cut that is named and shown
 
 
 @dataclass(frozen=True)
@@ -47,25 +49,6 @@ class Hierarchy:
         sums: NDArray[Any] = totals[self.last + 1] - totals[self.first]
         return sums
 
-    def best_cut(self, gain: Reals, allowed: NDArray[np.bool_]) -> list[int]:
-        """The nodes with the largest sum of gains among all sets of allowed nodes that cover every leaf once.
-
-        The root is always allowed. Of two such sets with the same sum the coarser one is taken.
-
-        >>> tree = ward(np.array([[9.0], [0.0], [1.0]]), np.array([1, 1, 1]))
-        >>> tree.best_cut(np.array([0.0, 0.3, 0.1, 0.1, 0.2]), np.full(5, True))
-        [1, 4]
-        """
-        best, split = np.where(allowed, gain, -np.inf), np.zeros(len(self.parent), bool)
-        best[0] = gain[0]
-        parts = children(self.parent)
-        for node in sorted(parts, reverse=True):  # the parts of a node have higher numbers than the node
-            split[node] = best[parts[node]].sum() > best[node]
-            best[node] = max(best[node], best[parts[node]].sum())
-        for node in range(1, len(split)):
-            split[node] &= split[self.parent[node]]  # below a node that stays whole, nothing is split
-        return [node for node in range(len(split)) if not split[node] and (node == 0 or split[self.parent[node]])]
-
 
 def children(parent: Iterable[int]) -> dict[int, list[int]]:
     """The two parts of each inner node.
@@ -90,11 +73,66 @@ def cut_at(parent: NDArray[Any], k: int) -> list[int]:
     return [node for node in range(split, len(parent)) if parent[node] < split]
 
 
-def ward(centers: NDArray[Any], sizes: NDArray[Any]) -> Hierarchy:
+def levels(
+    parent: Sequence[int], height: Sequence[float], cut: Sequence[int], most: int = LEVELS
+) -> dict[int, tuple[int, int]]:
+    """For each node that is in some cut of a family, the least and the largest number of clusters at which it is.
+
+    The family has a cut for each number of clusters, and each cut refines the one before. It contains the given cut:
+    coarser ones merge the two parts with the least height of their parent, finer ones split the node with the largest
+    height, up to `most` clusters.
+
+    >>> levels([-1, 0, 1, 1, 0], [5.0, 2.0, 0.0, 0.0, 0.0], [1, 4])
+    {0: (1, 1), 1: (2, 2), 4: (2, 3), 2: (3, 3), 3: (3, 3)}
+    """
+    parts = children(parent)
+    order = [*reversed(_merged(parent, height, parts, cut)), *_split(height, parts, cut, most - len(cut))]
+    least, largest = {0: 1}, dict.fromkeys(order, 0)
+    for k, node in enumerate(order, 2):  # the split that makes k clusters
+        largest[node] = k - 1
+        least |= dict.fromkeys(parts[node], k)
+    return {node: (k, largest.get(node, len(order) + 1)) for node, k in least.items()}
+
+
+def _merged(
+    parent: Sequence[int], height: Sequence[float], parts: dict[int, list[int]], cut: Iterable[int]
+) -> list[int]:
+    """The nodes above a cut in the order in which their parts are merged, the least height first."""
+    whole = set(cut)
+    ready = [(height[node], -node) for node, pair in parts.items() if whole.issuperset(pair)]
+    heapq.heapify(ready)
+    merged = []
+    while ready:
+        node = -heapq.heappop(ready)[1]
+        merged.append(node)
+        whole.add(node)
+        if node and whole.issuperset(parts[parent[node]]):
+            heapq.heappush(ready, (height[parent[node]], -parent[node]))
+    return merged
+
+
+def _split(height: Sequence[float], parts: dict[int, list[int]], cut: Iterable[int], most: int) -> list[int]:
+    """At most so many nodes below a cut, or of it, in the order in which they are split, the largest height first."""
+    ready = [(-height[node], node) for node in cut if node in parts]
+    heapq.heapify(ready)
+    split: list[int] = []
+    while ready and len(split) < most:
+        node = heapq.heappop(ready)[1]
+        split.append(node)
+        for part in parts[node]:
+            if part in parts:
+                heapq.heappush(ready, (-height[part], part))
+    return split
+
+
+def ward(centers: NDArray[Any], sizes: NDArray[Any], groups: NDArray[Any] | None = None) -> Hierarchy:
     """Merge clusters step by step, always the two whose merging adds least to the sum of squared distances.
 
     With the means of clusters and their sizes, costs are those of all points: the tree is the upper part of the tree
     that Ward's method gives for points that were merged to these clusters first.
+
+    >>> cut_at(ward(np.array([[9.0], [0.0], [1.0]]), np.array([1, 1, 1]), np.array([0, 0, 1])).parent, 2)
+    [1, 4]
 
     Parameters
     ----------
@@ -102,9 +140,38 @@ def ward(centers: NDArray[Any], sizes: NDArray[Any]) -> Hierarchy:
         The mean of each cluster.
     sizes : array (cluster,)
         Its number of points, or their weight; above 0.
+    groups : array (cluster,), optional
+        A number from 0 for each cluster. Clusters of one group are merged before any of different groups, so the groups
+        are the nodes of a cut. Merging two groups may then cost less than the last merge within one.
     """
-    merges, heights = _merge(centers.astype(np.float64), sizes.astype(np.float64))
-    return _numbered(merges, heights, sizes.astype(np.float64))
+    centers, sizes = centers.astype(np.float64), sizes.astype(np.float64)
+    merges, heights = _merge(centers, sizes) if groups is None else _merge_groups(centers, sizes, groups)
+    return _numbered(merges, heights, sizes)
+
+
+def _merge_groups(centers: Reals, sizes: Reals, groups: NDArray[Any]) -> tuple[list[tuple[int, int]], list[float]]:
+    """Merges within groups, the least cost first, and then of groups; numbered as by `_merge`."""
+    rows = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
+    parts = [_merge(centers[row], sizes[row]) for row in rows]
+    # a merge cannot cost less than those it builds on, but for rounding
+    costs = [np.maximum.accumulate(np.array(heights, np.float64)) for _, heights in parts]
+    steps = sorted((cost, group, step) for group, of_group in enumerate(costs) for step, cost in enumerate(of_group))
+    names = [row.tolist() for row in rows]  # of the clusters of each group: those that are given, then merged ones
+    merges: list[tuple[int, int]] = []
+    heights: list[float] = []
+    for cost, group, step in steps:
+        a, b = parts[group][0][step]
+        names[group].append(len(centers) + len(merges))
+        merges.append((names[group][a], names[group][b]))
+        heights.append(float(cost))
+    totals = np.array([sizes[row].sum() for row in rows])
+    above = [(centers[row] * sizes[row, None]).sum(0) / total for row, total in zip(rows, totals, strict=True)]
+    tops = [of_group[-1] for of_group in names]
+    for (a, b), cost in zip(*_merge(np.array(above), totals), strict=True):
+        tops.append(len(centers) + len(merges))
+        merges.append((tops[a], tops[b]))
+        heights.append(cost)
+    return merges, heights
 
 
 def _merge(centers: Reals, sizes: Reals) -> tuple[list[tuple[int, int]], list[float]]:

@@ -15,7 +15,8 @@ from headatlas.atlas import display, summaries
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.plot.style import MAPS_NOTE, REST, SMALL, Page, color, legend_height, map_picture, patch, readable, turn
-from headatlas.statistics import Mark, Offset, Source, statistic
+from headatlas.sources import Mark, Offset, Source
+from headatlas.statistics import statistic
 from headatlas.wording import many
 
 LABELS = 0.42  # inches for the numbers of layers and heads

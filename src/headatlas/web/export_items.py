@@ -10,7 +10,7 @@ from headatlas.web.api.endpoints import ENDPOINTS, Endpoint
 from headatlas.web.api.payloads.base import Payload
 from headatlas.web.compute.jobs import Pending
 from headatlas.web.compute.runner import ModelRunner
-from headatlas.web.views import clusters, columns
+from headatlas.web.views import clusters, columns, trees
 from headatlas.web.views.snapshot import Snapshot
 
 Values = dict[str, str | int]
@@ -72,6 +72,10 @@ def _with_exemplars(snapshot: Snapshot, examples: Sequence[int]) -> list[Values]
     return [{"clustering": name} for name in snapshot.atlas.results("cluster") if clusters.exemplars(snapshot, name)]
 
 
+def _trees(snapshot: Snapshot) -> list[str]:
+    return [name for name in snapshot.atlas.results("cluster") if trees.is_tree(snapshot, name)]
+
+
 def _clusters(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
     for name in _correlated(snapshot):
         for cluster in clusters.ranked(snapshot, name):
@@ -87,6 +91,13 @@ def _heads(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
 
 def _correlated(snapshot: Snapshot) -> list[str]:
     return [name for name in snapshot.atlas.results("cluster") if name in snapshot.atlas.results("correlate")]
+
+
+def _unlike(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
+    for name in _correlated(snapshot):
+        if columns.has_unlike(snapshot, name):
+            for example in examples:
+                yield {"clustering": name, "example": example}
 
 
 def _pooled(snapshot: Snapshot, examples: Sequence[int]) -> list[Values]:
@@ -129,8 +140,10 @@ ENUMERATORS: dict[str, Enumerator] = {
     "clusterings": _results("cluster", "clustering"),
     "correlated clusterings": lambda snapshot, examples: [{"clustering": name} for name in _correlated(snapshot)],
     "clusterings with exemplars": _with_exemplars,
+    "trees": lambda snapshot, examples: [{"clustering": name} for name in _trees(snapshot)],
     "clusters": _clusters,
     "heads of correlated clusterings": _heads,
+    "examples of clusterings that know unlike maps": _unlike,
     "examples": lambda snapshot, examples: [{"example": example} for example in examples],
     "examples with pooled maps": _pooled,
     "examples with images": _images,

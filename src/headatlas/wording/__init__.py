@@ -10,10 +10,11 @@ from headatlas.wording.changes import (
     changed_line,
     changes_line,
     explained_line,
-    few_groups_line,
+    few_texts,
     more_columns_line,
     no_changes_line,
     same_columns_line,
+    switches_line,
 )
 from headatlas.wording.clusters import (
     MIXED,
@@ -29,7 +30,6 @@ from headatlas.wording.clusters import (
     jobs_line,
     locality_line,
     noise_line,
-    not_named,
     place,
     reason,
     reasons,
@@ -38,6 +38,7 @@ from headatlas.wording.clusters import (
 )
 from headatlas.wording.heads import HeadShare, head_lines, head_list, head_name, layers, ranges, whose
 from headatlas.wording.nulls import (
+    null_heads,
     null_jobs,
     null_kept,
     null_locality,
@@ -60,8 +61,9 @@ from headatlas.wording.numbers import (
     ratio,
     signed,
 )
+from headatlas.wording.patterns import Distinction, Head, Said, apart_line, distinction_words, pattern_sentence
 from headatlas.wording.results import faithful, method_name, result_line
-from headatlas.wording.trees import node_line, node_name
+from headatlas.wording.trees import node_line, node_name, part_name
 
 __all__ = [
     "BUILT_IN",
@@ -70,10 +72,14 @@ __all__ = [
     "SHOWN",
     "Association",
     "Contrast",
+    "Distinction",
+    "Head",
     "HeadShare",
     "Place",
     "Reason",
+    "Said",
     "amount",
+    "apart_line",
     "association",
     "capitalize",
     "changed_line",
@@ -82,10 +88,11 @@ __all__ = [
     "cluster_size",
     "clusters_sentence",
     "count",
+    "distinction_words",
     "explained_line",
     "factor_line",
     "faithful",
-    "few_groups_line",
+    "few_texts",
     "head_lines",
     "head_list",
     "head_name",
@@ -101,7 +108,7 @@ __all__ = [
     "node_line",
     "node_name",
     "noise_line",
-    "not_named",
+    "null_heads",
     "null_jobs",
     "null_kept",
     "null_locality",
@@ -112,6 +119,8 @@ __all__ = [
     "null_skipped",
     "p_equation",
     "p_value",
+    "part_name",
+    "pattern_sentence",
     "percent",
     "place",
     "ranges",
@@ -122,6 +131,7 @@ __all__ = [
     "same_columns_line",
     "signed",
     "stability_word",
+    "switches_line",
     "untested",
     "whose",
 ]

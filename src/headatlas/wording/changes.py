@@ -23,8 +23,12 @@ class Contrast(TypedDict):
 SHOWN = 5  # heads
 
 
-def changes_line(column: str, label: str, heads: Sequence[HeadShare], contrast: Contrast | None) -> str:
+def changes_line(
+    column: str, label: str, heads: Sequence[HeadShare], contrast: Contrast | None, more: bool = False
+) -> str:
     """The heads that change with a column, each with the share of its variation that the column explains.
+
+    `more`: others were mentioned before.
 
     >>> heads = [HeadShare(layer=18, head=6, share=0.74), HeadShare(layer=20, head=1, share=0.7)]
     >>> why = Contrast(heads=heads, statistic="attention to the same token elsewhere", high=0.83, high_value="repeated",
@@ -34,9 +38,11 @@ def changes_line(column: str, label: str, heads: Sequence[HeadShare], contrast: 
 if kind = repeated, 0.021 if kind = plain'
     >>> changes_line("repeated", "repeated words", heads[:1], None)
     '1 head changes with repeated words: L18·H6 (74%)'
+    >>> changes_line("repeated", "repeated words", heads, None, more=True)
+    '2 more heads change with repeated words: L18·H6 (74%) and L20·H1 (70%)'
     """
     verb = "changes" if len(heads) == 1 else "change"
-    text = f"{many(len(heads), 'head')} {verb} with {label}: {head_list(heads, SHOWN)}"
+    text = f"{many(len(heads), 'more head' if more else 'head')} {verb} with {label}: {head_list(heads, SHOWN)}"
     if contrast is None:
         return text
     whose = "its" if len(heads) == 1 else "their"
@@ -44,6 +50,23 @@ if kind = repeated, 0.021 if kind = plain'
         whose = f"in {head_list(contrast['heads'], shares=False)}"
     means = (contrast["high"], contrast["high_value"], contrast["low"], contrast["low_value"])
     return f"{text}; {whose} {changed_line(contrast['statistic'], column, *means)}"
+
+
+def switches_line(
+    column: str, value: str, pattern: str, heads: Sequence[HeadShare], share: float, otherwise: float
+) -> str:
+    """The heads that switch to a pattern for a value of a column: its share of their maps there, and on other texts.
+
+    >>> heads = [HeadShare(layer=18, head=6, share=0.9), HeadShare(layer=20, head=1, share=0.8)]
+    >>> switches_line("kind", "repeated", "induction", heads, 0.83, 0.021)
+    '2 heads switch to “induction” if kind = repeated: L18·H6 and L20·H1; 83% of their maps against 2%'
+    >>> switches_line("kind", "repeated", "induction", heads[:1], 0.9, 0.0)
+    '1 head switches to “induction” if kind = repeated: L18·H6; 90% of its maps against 0%'
+    """
+    verb, whose = ("switches", "its") if len(heads) == 1 else ("switch", "their")
+    names = head_list(heads, SHOWN, shares=False)
+    text = f"{many(len(heads), 'head')} {verb} to “{pattern}” if {column} = {value}: {names}"
+    return f"{text}; {percent(share)} of {whose} maps against {percent(otherwise)}"
 
 
 def changed_line(
@@ -85,15 +108,13 @@ def no_changes_line(labels: Sequence[str], explained: float, significant: float)
     return f"no head changes with {join_list(labels)}: {reason}"
 
 
-def few_groups_line(groups: int, least: int) -> str:
+def few_texts(groups: int, least: int) -> str:
     """That there are too few independent texts for a test.
 
-    >>> few_groups_line(12, 20)
-    'too few independent texts to test what the input changes: 12, at least 20 are needed'
+    >>> few_texts(2, 20)
+    'too few texts to test (2, 20 are needed)'
     """
-    return (
-        f"too few independent texts to test what the input changes: {count(groups)}, at least {count(least)} are needed"
-    )
+    return f"too few texts to test ({count(groups)}, {count(least)} are needed)"
 
 
 def more_columns_line(columns: int, command: str) -> str:
@@ -125,9 +146,16 @@ def explained_line(
     'explains less than 1% of the variation within heads: too little to matter'
     >>> explained_line(0.002, -0.01, 0.01, 0.4, True, 0.05, 0.01)
     'explains no more of the variation within heads than chance (p = 0.40)'
+
+    Without a test, p is None, and nothing is claimed.
+
+    >>> explained_line(0.71, None, None, None, False, 0.05, 0.01)
+    'explains 71% of the variation of all maps'
     """
     whole = "the variation within heads" if within_heads else "the variation of all maps"
-    if p is None or not p < significant:
+    if p is None:
+        return f"explains {interval(explained, low, high, percent)} of {whole}"
+    if not p < significant:
         return f"explains no more of {whole} than chance ({p_equation(p)})"
     if explained is None or explained < matters:
         return f"explains less than {percent(matters)} of {whole}: too little to matter"

@@ -11,7 +11,6 @@ from headatlas.wording.thresholds import FAIR, STABLE
 
 NOISE = "noise"
 MIXED = "mixed"
-NO_COMPARISON = "no other maps to compare with"
 
 
 class Reason(TypedDict):
@@ -46,11 +45,11 @@ class Place(TypedDict):
     total: int
 
 
-def cluster_name(cluster: int, phrases: Sequence[str] | None, ordinal: int = 1) -> str:
-    """What a cluster is called; `ordinal` tells clusters of the same phrases apart, `phrases` is None before correlate.
+def cluster_name(cluster: int, phrases: Sequence[str] | None, distinction: str = "") -> str:
+    """What a cluster is called; `distinction` tells it from others of the same phrases, None: not correlated yet.
 
-    >>> cluster_name(4, ["separator sink", "sharp"], 2), cluster_name(-1, [])
-    ('separator sink, sharp 2', 'noise')
+    >>> cluster_name(4, ["rests on separators"], "sharper"), cluster_name(-1, [])
+    ('rests on separators, sharper', 'noise')
     >>> cluster_name(7, []), cluster_name(7, None)
     ('mixed', 'cluster 7')
     """
@@ -58,8 +57,7 @@ def cluster_name(cluster: int, phrases: Sequence[str] | None, ordinal: int = 1) 
         return NOISE
     if phrases is None:
         return f"cluster {cluster}"
-    label = ", ".join(phrases) or MIXED
-    return f"{label} {ordinal}" if ordinal > 1 else label
+    return ", ".join([*(phrases or [MIXED]), *filter(None, [distinction])])
 
 
 def stability_word(stability: float | None) -> str:
@@ -87,35 +85,23 @@ def cluster_size(cluster: int, maps: int, share: float, stability: float | None)
 
 
 def reason(statistic: str, values: Reason) -> str:
-    """Why a cluster is called so, one statistic.
+    """How clearly a statistic tells a cluster from all other maps.
 
     >>> why = Reason(statistic="previous", mean=0.8, rest=0.031, delta=1.0, low=0.99, high=1.0)
     >>> reason("attention to the previous token", why)
-    'attention to the previous token is 0.80, in other maps 0.031 (delta 1.00 [0.99, 1.00])'
+    'delta 1.00 [0.99, 1.00] in attention to the previous token'
     """
-    delta = interval(values["delta"], values["low"], values["high"])
-    return f"{statistic} is {amount(values['mean'])}, in other maps {amount(values['rest'])} (delta {delta})"
+    return f"delta {interval(values['delta'], values['low'], values['high'])} in {statistic}"
 
 
-def not_named(statistics: int) -> str:
-    """The introduction to the reason of a cluster that no phrase fits.
-
-    >>> not_named(24), not_named(0)
-    ('no phrase fits; the most telling of 24 statistics', 'no other maps to compare with')
-    """
-    return f"no phrase fits; the most telling of {many(statistics, 'statistic')}" if statistics else NO_COMPARISON
-
-
-def reasons(labeled: Sequence[tuple[str, Reason]], named: bool, statistics: int) -> str:
+def reasons(labeled: Sequence[tuple[str, Reason]]) -> str:
     """All reasons of a name, each with its statistic in words, in one text.
 
     >>> why = Reason(statistic="self", mean=0.03, rest=0.02, delta=0.2, low=None, high=None)
-    >>> reasons([("attention to the token itself", why)], False, 24)
-    'no phrase fits; the most telling of 24 statistics: attention to the token itself is 0.030, in other maps 0.020 \
-(delta 0.20)'
+    >>> reasons([("attention to the token itself", why)]), reasons([])
+    ('delta 0.20 in attention to the token itself', 'nothing to compare with')
     """
-    text = "; ".join(reason(words, values) for words, values in labeled)
-    return text if named else ": ".join(filter(None, [not_named(statistics), text]))
+    return "; ".join(reason(words, values) for words, values in labeled) or "nothing to compare with"
 
 
 def association(values: Association) -> str:
@@ -174,13 +160,15 @@ layer 2'
 def factor_line(
     v: float | None, low: float | None, high: float | None, ami: float | None, p: float | None, significant: float
 ) -> str:
-    """How far clusters follow a head, a layer or a column: effect sizes first.
+    """How far clusters follow a head, a layer or a column: effect sizes first; p is None where nothing is tested.
 
     >>> factor_line(0.88, 0.85, 0.9, 0.67, 0.001, 0.05), factor_line(0.02, None, None, 0.0, 0.4, 0.05)
     ('V 0.88 [0.85, 0.90], AMI 0.67, p = 0.001', 'V 0.02, AMI 0.00, p = 0.40: no more than chance')
     """
-    text = f"V {interval(v, low, high)}, AMI {ratio(ami)}, {p_equation(p)}"
-    return text if p is not None and p < significant else f"{text}: no more than chance"
+    text = f"V {interval(v, low, high)}, AMI {ratio(ami)}"
+    if p is None:
+        return text
+    return f"{text}, {p_equation(p)}" + ("" if p < significant else ": no more than chance")
 
 
 def untested(why: str) -> str:
@@ -197,7 +185,7 @@ UNTESTED = {
     "one value": "one value only: nothing to test",
     "one label per head": "each head has one label by construction: nothing to test",
     "same in all examples": "labels are the same in all examples: nothing to test",
-    "few groups": "too few independent texts: nothing is tested",
+    "few groups": "too few texts to test",
     "same maps": "all maps are the same: nothing to test",
 }
 
@@ -217,31 +205,38 @@ def jobs_line(heads: int, one_job: int, threshold: float) -> str:
 
 
 def locality_line(
-    neighbors: str, similarity: float | None, all_pairs: float | None, p: float | None, significant: float
+    neighbors: str,
+    similarity: float | None,
+    all_pairs: float | None,
+    p: float | None,
+    significant: float,
+    few: str = "",
 ) -> str:
-    """Whether heads of the same layer, or of adjacent layers, are alike.
+    """Whether heads of the same layer, or of adjacent layers, are alike; `few`: that there are too few texts to test.
 
     >>> locality_line("same layer", 0.28, 0.09, 0.001, 0.05)
     'heads are more alike than any two: similarity 0.28, all pairs 0.09, p = 0.001'
     >>> locality_line("adjacent layers", 0.1, 0.09, 0.4, 0.05)
     'heads are no more alike than in any other order of layers: similarity 0.10, any two layers 0.09, p = 0.40'
     """
-    if similarity is None or all_pairs is None or p is None:
+    if similarity is None or all_pairs is None or (p is None and not few):
         return "too few layers to tell"
     same = neighbors == "same layer"
     others, pairs = ("any two", "all pairs") if same else ("in any other order of layers", "any two layers")
-    alike = "more alike than" if p < significant else "no more alike than"
-    return f"heads are {alike} {others}: similarity {ratio(similarity)}, {pairs} {ratio(all_pairs)}, {p_equation(p)}"
+    numbers = f"similarity {ratio(similarity)}, {pairs} {ratio(all_pairs)}"
+    if p is None:
+        return f"{numbers}; {few}"
+    return f"heads are {'' if p < significant else 'no '}more alike than {others}: {numbers}, {p_equation(p)}"
 
 
 def named_clusters(names: Sequence[str], most: int = 3) -> str:
     """A number of clusters and what the first are called.
 
-    >>> named_clusters(["broad", "next token"]), named_clusters([])
-    ('2 clusters: broad and next token', 'no clusters: all maps are noise')
+    >>> named_clusters(["spreads evenly", "next token"]), named_clusters([])
+    ('2 clusters: “spreads evenly” and “next token”', 'no clusters: all maps are noise')
     """
     if not names:
         return "no clusters: all maps are noise"
     rest = len(names) - most
-    shown = [*names[:most], f"{rest} more"] if rest > 0 else [*names]
+    shown = [f"“{name}”" for name in names[:most]] + ([f"{rest} more"] if rest > 0 else [])
     return f"{many(len(names), 'cluster')}: {join_list(shown)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headatlas.wording.clusters import cluster_name, named_clusters
+from headatlas.wording.clusters import named_clusters
 from headatlas.wording.heads import head_name
 from headatlas.wording.nulls import null_result
 from headatlas.wording.numbers import amount, count, many, percent, ratio
@@ -72,8 +72,7 @@ def _project(facts: Facts) -> str:
 
 
 def _correlate(facts: Facts) -> str:
-    names = [cluster_name(entry["cluster"], entry["phrases"], entry["ordinal"]) for entry in facts["names"]]
-    return named_clusters(names)
+    return named_clusters([entry["name"] for entry in facts["names"]])
 
 
 def _null(facts: Facts) -> str:

@@ -16,6 +16,9 @@ EXPLAINED = 0.1  # a head changes with a column that explains at least this shar
 MATTERS = 0.01  # a head, layer, example or column that explains less of the variance of maps does not matter
 DIFFERS = 0.05  # a statistic whose means differ less between the values of a column is not mentioned
 SAME_COLUMN = 0.8  # Cramér's V of two columns from which on their effects cannot be told apart
+RARE = 0.05  # a head treats so many texts unlike others: those on which it is farthest from what it usually does
+AS_OTHERS = 0.2  # … it treats one as other texts with the same value if it treats this share of those unlike others
+SWITCHES = 0.5  # a head switches to a pattern if its share of the head's maps rises by at least this for a value
 GROUPS = 20  # with fewer independent texts, nothing is tested
 ANALYSIS = {
     "one_job": ONE_JOB,
@@ -28,6 +31,8 @@ ANALYSIS = {
     "groups": GROUPS,
     "differs": DIFFERS,
     "same_column": SAME_COLUMN,
+    "switches": SWITCHES,
+    "rare": RARE,
 }
 
 # what words stand for
@@ -35,9 +40,8 @@ STABLE = 0.85  # Jaccard index under bootstrap from which on a cluster is called
 FAIR = 0.6  # … and fair; below, it is called shaky
 FAITHFUL = 0.95  # trustworthiness of a projection from which on near points look alike …
 MOSTLY_FAITHFUL = 0.85  # … and mostly look alike
-RARE = 0.05  # a head treats an example unlike others if fewer of its examples are in the same cluster
 PART = 0.1  # a cluster with a smaller share of a head's maps is not mentioned
-ALIKE = 0.5  # similarity of two heads from which on one is called like the other
+ALIKE = 0.9  # share of all pairs of heads that must be farther apart for one to be called like the other
 MOST = 0.8  # the share of a set of maps that tells where the set comes from
 MAINLY = 0.6  # the share of a set of maps that one pattern, or texts of one length, must have to describe it
 BOTH_ENDS = 0.15  # … or this share on both the longest and the shortest third, to be on texts of every length
@@ -47,7 +51,6 @@ WORDS = {
     "FAIR": FAIR,
     "FAITHFUL": FAITHFUL,
     "MOSTLY_FAITHFUL": MOSTLY_FAITHFUL,
-    "RARE": RARE,
     "PART": PART,
     "ALIKE": ALIKE,
     "MOST": MOST,

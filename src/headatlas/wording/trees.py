@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from headatlas.wording.clusters import cluster_name, stability_word
 from headatlas.wording.numbers import percent, ratio
 
 ROOT = "all maps"
 
 
-def node_name(
-    node: int,
-    cluster: int | None,
-    phrases: Sequence[str] | None,
-    ordinal: int = 1,
-    differs: tuple[str, bool] | None = None,
-) -> str:
-    """What a node is called; before correlate (`phrases` is None) by its number, or that of the cluster it is.
+def node_name(node: int, cluster: int | None, name: str | None) -> str:
+    """What a node is called; before correlate (`name` is None) by its number, or that of the cluster it is.
 
-    `differs` is the statistic, in words, that tells a node from its sibling of the same name, and whether it is higher.
-
-    >>> node_name(0, None, []), node_name(7, None, None), node_name(7, 2, None)
-    ('all maps', 'node 7', 'cluster 2')
-    >>> node_name(7, 2, ["broad"], 3), node_name(8, None, ["broad"], 1, ("largest weight", False))
-    ('broad 3', 'broad, lower largest weight')
+    >>> node_name(0, None, "mixed"), node_name(7, None, None), node_name(7, 2, None), node_name(7, 2, "previous token")
+    ('all maps', 'node 7', 'cluster 2', 'previous token')
     """
     if node == 0:
         return ROOT
-    if phrases is None:
+    if name is None:
         return f"node {node}" if cluster is None else cluster_name(cluster, None)
-    if differs is None:
-        return cluster_name(0, phrases, ordinal)
-    return f"{cluster_name(0, phrases)}, {'higher' if differs[1] else 'lower'} {differs[0]}"
+    return name
+
+
+def part_name(name: str) -> str:
+    """What a node without a name is called, by the name of the nearest node above it that has one.
+
+    >>> part_name("previous token")
+    'part of previous token'
+    """
+    return f"part of {name}"
 
 
 def node_line(depth: int, name: str, cluster: int | None, share: float, stability: float | None) -> str:

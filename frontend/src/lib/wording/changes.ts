@@ -38,7 +38,8 @@ export function explainedLine(
   matters: number,
 ): string {
   const whole = withinHeads ? "the variation within heads" : "the variation of all maps";
-  if (p === null || !(p < significant)) return `explains no more of ${whole} than chance (${pEquation(p)})`;
+  if (p === null) return `explains ${interval(explained, low, high, percent)} of ${whole}`; // not tested
+  if (!(p < significant)) return `explains no more of ${whole} than chance (${pEquation(p)})`;
   if (explained === null || explained < matters)
     return `explains less than ${percent(matters)} of ${whole}: too little to matter`;
   return `explains ${interval(explained, low, high, percent)} of ${whole}, ${pEquation(p)}`;

@@ -2,10 +2,10 @@
 import { FAIR, STABLE } from "../../generated/thresholds";
 import type { Change, ClusterRow, Clusters } from "../api";
 import type { HeadRef } from "../selection.svelte";
-import { amount, capitalize, count, interval, joinList, NBSP, pEquation, percent, plural, ratio } from "./numbers";
+import { nullStatement } from "./nulls";
+import { amount, capitalize, count, joinList, NBSP, pEquation, percent, plural, ratio } from "./numbers";
 
 type HeadShare = ClusterRow["heads"][number];
-type Reason = Omit<ClusterRow["reasons"][number], "plain">;
 type GoesWith = NonNullable<ClusterRow["association"]>;
 type Association = Clusters["associations"][number];
 type Locality = Clusters["locality"][number];
@@ -17,11 +17,11 @@ export const headName = ({ layer, head }: HeadRef) => `L${layer}·H${head}`;
 /** Names of the three kinds of layers in encoder-decoder models. */
 export const kindNames = { encoder: "input–input", decoder: "output–output", cross: "input–output" } as const;
 
-/** What a cluster is called; `phrases` is null before correlate, `ordinal` tells clusters of the same phrases apart. */
-export function clusterName(cluster: number, phrases: string[] | null, ordinal = 1): string {
+/** What a cluster is called; `distinction` tells it from others of the same phrases, `phrases` is null before correlate. */
+export function clusterName(cluster: number, phrases: string[] | null, distinction = ""): string {
   if (cluster < 0) return "noise";
   if (phrases === null) return `cluster ${cluster}`;
-  return (phrases.join(", ") || "mixed") + (ordinal > 1 ? ` ${ordinal}` : "");
+  return [...(phrases.length ? phrases : ["mixed"]), distinction].filter(Boolean).join(", ");
 }
 
 /** Whole numbers in order, runs joined: `0–2, 5`. */
@@ -88,29 +88,35 @@ export function clusterSize(cluster: number, maps: number, share: number, stabil
     : `${size}, ${stabilityText(stability)}`;
 }
 
+/** The first heads of a pattern in a table, and how many more there are. */
+export function headNames(heads: HeadShare[], most = 3): string {
+  const [names, rest] = firstHeads(heads, most, false);
+  return [...names, ...(rest ? [`${count(rest)} more`] : [])].join(", ");
+}
+
+/** Where a cluster occurs; nothing if neither layers (null) nor heads are known. */
+export function homeLine(row: Pick<ClusterRow, "layers" | "heads">, mostly: number): string {
+  if (row.layers === null) return row.heads.length ? whose(row.heads, mostly) : "";
+  return `${layers(row.layers)}; ${whose(row.heads, mostly)}`;
+}
+
 /** A cluster in one sentence. */
 export function clusterSentence(row: ClusterRow, mostly: number): string {
   const size = clusterSize(row.cluster, row.maps, row.share, row.stability);
-  const where = row.cluster < 0 || row.layers === null ? "" : `, ${home(row, mostly)}`;
+  const unknown = row.cluster < 0 || (row.layers === null && !row.heads.length);
+  const where = unknown ? "" : `, ${home(row, mostly)}`;
   return `${capitalize(row.name)}: ${size}${where}.`;
 }
 
-/** One reason for the name of a cluster: a statistic in words. */
-export const reason = (statistic: string, evidence: Reason) =>
-  `${statistic} is ${amount(evidence.mean)}, in other maps ${amount(evidence.rest)} (delta ${interval(evidence.delta, evidence.low, evidence.high)})`;
+/** At which numbers of patterns a node of a tree is one of them. */
+export const levelRange = (coarsest: number, finest: number) =>
+  coarsest === finest ? plural(finest, "pattern") : `${coarsest} to ${plural(finest, "pattern")}`;
 
-/** The text before the reasons of a cluster that no phrase fits. */
-export const notNamed = (statistics: number) =>
-  statistics
-    ? `no phrase fits; the most telling of ${plural(statistics, "statistic")}`
-    : "no other maps to compare with";
-
-/** All reasons for a cluster's name, one line per reason; none before correlate. */
-export function reasonLines(row: ClusterRow): string[] {
-  if (row.phrases === null || row.cluster < 0) return [];
-  const lines = row.reasons.map((evidence) => reason(evidence.plain, evidence));
-  return (row.named ? lines : [notNamed(row.statistics), ...lines]).map(capitalize);
-}
+/** How a node of a tree relates to the clusters of the default level, for which there are tests and typical maps. */
+export const nodeClusters = (inside: boolean, clusters: number, all: number) =>
+  inside
+    ? `It holds ${clusters} of the ${count(all)} patterns of the default level. Tests and typical maps are of these, not of the whole.`
+    : `It is a part of this pattern of the default level. Tests and typical maps are of the whole pattern, not of this part.`;
 
 /** The value of a column that goes with a cluster. */
 export const association = (cell: GoesWith) =>
@@ -125,14 +131,26 @@ export function jobsLine(heads: number, oneJob: number, threshold: number): stri
   return `${count(oneJob)} of ${plural(heads, "head")} ${have} one job: at least ${percent(threshold)} of ${their} maps lie in one cluster`;
 }
 
-/** Whether heads of the same layer, or of adjacent layers, are alike. */
-export function localityLine(locality: Omit<Locality, "difference" | "low" | "high">, significant: number): string {
-  if (locality.similarity === null || locality.all_pairs === null || locality.p === null)
-    return "too few layers to tell";
+/** That there are too few independent texts for a test. */
+export const fewTexts = (groups: number, least: number) =>
+  `too few texts to test (${count(groups)}, ${count(least)} are needed)`;
+
+/** The same for a clustering; empty if there are enough, or before correlate. */
+export const fewTextsOf = ({ groups, thresholds }: Pick<Clusters, "groups" | "thresholds">) =>
+  groups !== null && groups < thresholds.groups ? fewTexts(groups, thresholds.groups) : "";
+
+/** Whether heads of the same layer, or of adjacent layers, are alike; `few`: that there are too few texts to test. */
+export function localityLine(
+  { neighbors, similarity, all_pairs, p }: Pick<Locality, "neighbors" | "similarity" | "all_pairs" | "p">,
+  significant: number,
+  few = "",
+): string {
+  if (similarity === null || all_pairs === null || (p === null && !few)) return "too few layers to tell";
   const [others, pairs] =
-    locality.neighbors === "same layer" ? ["any two", "all pairs"] : ["in any other order of layers", "any two layers"];
-  const alike = locality.p < significant ? "more alike than" : "no more alike than";
-  return `heads are ${alike} ${others}: similarity ${ratio(locality.similarity)}, ${pairs} ${ratio(locality.all_pairs)}, ${pEquation(locality.p)}`;
+    neighbors === "same layer" ? ["any two", "all pairs"] : ["in any other order of layers", "any two layers"];
+  const numbers = `similarity ${ratio(similarity)}, ${pairs} ${ratio(all_pairs)}`;
+  if (p === null) return `${numbers}; ${few}`;
+  return `heads are ${p < significant ? "" : "no "}more alike than ${others}: ${numbers}, ${pEquation(p)}`;
 }
 
 type Untested = NonNullable<Association["untested"] | Change["untested"]>;
@@ -141,7 +159,7 @@ const UNTESTED: Record<Untested, string> = {
   "one value": "one value only: nothing to test",
   "one label per head": "each head has one label by construction: nothing to test",
   "same in all examples": "labels are the same in all examples: nothing to test",
-  "few groups": "too few independent texts: nothing is tested",
+  "few groups": "too few texts to test",
   "same maps": "all maps are the same: nothing to test",
 };
 
@@ -166,14 +184,25 @@ export function associationNotes(row: Pick<Association, "untested" | "binned" | 
   ].filter(Boolean);
 }
 
-/** Statements about all clusters together, without associations; each has a label and a text. */
-export function overallLines({ jobs, locality, thresholds, clusters }: Clusters): { label: string; text: string }[] {
+/** A statement about all clusters together, and what null models say about it; empty if they say nothing. */
+export interface Statement {
+  label: string;
+  text: string;
+  nulls: string;
+}
+
+/** Statements about all clusters together, without associations. */
+export function overallLines(all: Clusters): Statement[] {
+  const { jobs, locality, thresholds, clusters } = all;
   const noise = clusters.find((row) => row.cluster < 0);
-  return [
-    ...(jobs ? [{ label: "jobs", text: jobsLine(jobs.heads, jobs.one_job, thresholds.one_job) }] : []),
-    ...locality.map((row) => ({ label: row.neighbors, text: localityLine(row, thresholds.significant) })),
+  const few = fewTextsOf(all);
+  const oneJob = jobs ? jobsLine(jobs.heads, jobs.one_job, thresholds.one_job) : "";
+  const lines = [
+    ...(jobs ? [{ label: "jobs", text: few ? `${oneJob}; ${few}` : oneJob }] : []),
+    ...locality.map((row) => ({ label: row.neighbors, text: localityLine(row, thresholds.significant, few) })),
     ...(jobs && noise ? [{ label: "noise", text: noiseLine(noise.maps, noise.share) }] : []),
   ];
+  return lines.map((line) => ({ ...line, nulls: nullStatement(line.label, all.null) }));
 }
 
 const AGREEMENT = "adjusted mutual information: 1 the same grouping, 0 chance";

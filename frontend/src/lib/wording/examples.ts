@@ -1,36 +1,51 @@
-// Examples in words: which heads treat them unlike others.
-import { RARE } from "../../generated/thresholds";
+// Examples in words: which heads treat them unlike others, and why.
+import type { UnlikeHead } from "../api";
 import type { HeadRef } from "../selection.svelte";
 import { headName } from "./clusters";
-import { capitalize, count, joinList, percent, plural } from "./numbers";
+import { amount, capitalize, count, joinList, percent, plural } from "./numbers";
 
 const NAMED = 3; // so that the sentence stays on one line
 
+/** What it means that a head treats an example unlike others, for help texts. */
+export const unlikeHelp = (rare: number, what: string) =>
+  `A head treats a ${what} unlike others if its map there, as a vector, is farther from the mean of its maps than on ${percent(1 - rare)} of its ${what}s. So each head treats ${percent(rare)} of all ${what}s unlike others; what tells is how many heads agree on a ${what}, compared with the number expected by chance.`;
+
 /** The message if there are too few examples to tell which heads treat an example unlike others. */
-export const tooFewExamples = (examples: number, what: string) =>
-  `With ${plural(examples, what)} no cluster can hold less than ${percent(RARE)} of a head’s ${what}s: this needs more than ${count(Math.round(1 / RARE))}.`;
+export const tooFewExamples = (examples: number, what: string, rare: number) =>
+  `With ${plural(examples, what)} none is among the most unusual ${percent(rare)}: this needs at least ${count(Math.round(1 / rare))}.`;
+
+/** How many heads treat an example unlike others by chance. */
+export const byChance = (expected: number) =>
+  `${expected < 10 ? expected.toFixed(1) : count(Math.round(expected))} expected by chance`;
+
+/** The pattern of a head here, and its usual one. */
+export const patternHere = (here: string, usual: string, share: number) =>
+  here === usual ? `“${here}”, as usual` : `“${here}”, usually “${usual}” (${percent(share)})`;
+
+/** A statistic of a head here, and its usual value. */
+export const unusualStatistic = ({ plain, value, usual }: UnlikeHead["statistics"][number]) =>
+  `${plain} ${amount(value)}, usually ${amount(usual)}`;
+
+/** Other examples with the same value of a column that a head treats unlike others, too. */
+export const sharedValue = ({ column, value, others, unlike }: NonNullable<UnlikeHead["value"]>, what: string) =>
+  `as on ${count(unlike)} of ${count(others)} other ${what}s with ${column} = ${value}`;
 
 export interface ExampleFacts {
   number: number;
   examples: number;
   heads: number;
   modality: string;
-  rare: (HeadRef & { share: number })[] | null; // heads that treat it unlike others; null: not known
+  unlike: HeadRef[] | null; // heads that treat it unlike others, the most unusual first; null: not known
+  expected: number;
 }
 
-export function exampleSentence({ number, examples, heads, modality: what, rare }: ExampleFacts): string {
-  if (!rare) return `${capitalize(what)} ${number} of ${count(examples)}, seen by ${plural(heads, "head")}.`;
-  if (!rare.length)
-    return `No head treats this ${what} unlike others: each of ${count(heads)} does what it does on at least ${percent(RARE)} of ${what}s.`;
-  const names = rare
-    .slice(0, NAMED)
-    .map(
-      (head, at) =>
-        `${headName(head)} (as ${at === 0 ? "on " : ""}${percent(head.share)}${at === 0 ? ` of ${what}s` : ""})`,
-    );
-  const rest = rare.length - NAMED;
-  const treat = rare.length === 1 ? "treats" : "treat";
-  return `${count(rare.length)} of ${plural(heads, "head")} ${treat} this ${what} unlike others: ${joinList([...names, ...(rest > 0 ? [`${rest} more`] : [])])}.`;
+export function exampleSentence({ number, examples, heads, modality: what, unlike, expected }: ExampleFacts): string {
+  if (!unlike) return `${capitalize(what)} ${number} of ${count(examples)}, seen by ${plural(heads, "head")}.`;
+  if (!unlike.length) return `No head treats this ${what} unlike others; ${byChance(expected)}.`;
+  const rest = unlike.length - NAMED;
+  const names = joinList([...unlike.slice(0, NAMED).map(headName), ...(rest > 0 ? [`${rest} more`] : [])]);
+  const treat = unlike.length === 1 ? "treats" : "treat";
+  return `${count(unlike.length)} of ${plural(heads, "head")} ${treat} this ${what} unlike others, ${byChance(expected)}: ${names}.`;
 }
 
 export const TRY = "Custom text, on the live model.";
@@ -44,8 +59,8 @@ export interface ListFacts {
   examples: number;
   heads: number;
   modality: string;
-  /** Examples that some head treats unlike others, and the one for which most heads do so; null: not known. */
-  unlike: { examples: number; best: string; heads: number } | "too few" | null;
+  /** The example that most heads treat unlike others, how many do, and how many would by chance; null: not known. */
+  unlike: { best: string; heads: number; expected: number } | "too few" | null;
 }
 
 export function listSentence({ shown, examples, heads, modality: what, unlike }: ListFacts): string {
@@ -53,9 +68,8 @@ export function listSentence({ shown, examples, heads, modality: what, unlike }:
   const part = shown < examples ? `${count(shown)} of ${all} shown; ` : `${all}; `;
   if (unlike === null) return `${part}open one to see what every head does on it.`;
   if (unlike === "too few") return `${part}too few to tell which of them heads treat unlike others.`;
-  if (!unlike.examples) return `${part}no head treats any of them unlike the others.`;
-  const are = `${shown < examples ? "of all " : ""}${unlike.examples === 1 ? "is" : "are"}`;
-  return `${part}${count(unlike.examples)} ${are} treated unlike others by some head, most of all “${unlike.best}”, by ${count(unlike.heads)} of ${count(heads)}.`;
+  if (!unlike.heads) return `${part}no head treats any of them unlike the others.`;
+  return `${part}“${unlike.best}” is treated unlike others by the most heads: ${count(unlike.heads)} of ${count(heads)}, ${byChance(unlike.expected)}.`;
 }
 
 export interface DataFacts {

@@ -3,7 +3,7 @@ import { ALIKE, PART } from "../../generated/thresholds";
 import type { HeadRef } from "../selection.svelte";
 import { phrased } from "../statistics";
 import { headName } from "./clusters";
-import { amount, joinList, percent, plural, signed } from "./numbers";
+import { amount, finePercent, joinList, percent, plural, signed } from "./numbers";
 
 /** The pattern of a head's main cluster. */
 export interface Pattern {
@@ -50,7 +50,7 @@ export interface HeadFacts {
   share: number; // of its maps in the main cluster
   measure: Measure | null;
   second: { name: string; share: number } | null; // another cluster, if the head has several jobs
-  related: (HeadRef & { similarity: number | null }) | null; // the head most like it
+  related: (HeadRef & { closer_than: number }) | null; // the head most like it
 }
 
 export function headSentence({
@@ -70,10 +70,14 @@ export function headSentence({
   return `${headName(head)} ${does}${measure ? measureText(measure) : ""} in ${percent(share)} of ${on}${also}${relatedText(related)}.`;
 }
 
+/** How near two heads are, against all pairs of heads. */
+export const closerText = ({ closer_than }: { closer_than: number }) =>
+  `among the closest ${finePercent(1 - closer_than)} of all pairs of heads`;
+
 function relatedText(related: HeadFacts["related"]): string {
-  if (!related || related.similarity === null) return "";
-  return related.similarity >= ALIKE
-    ? `; most like ${headName(related)} (similarity ${amount(related.similarity)})`
+  if (!related) return "";
+  return related.closer_than >= ALIKE
+    ? `; most like ${headName(related)} (${closerText(related)})`
     : "; no other head is much like it";
 }
 
@@ -98,9 +102,10 @@ export function jobsSentence(
   on: string,
   oneJob: boolean,
   parts: { name: string; share: number }[],
+  few = "", // that there are too few texts to test
 ): string {
   if (oneJob)
-    return `${headName(head)} has one job: ${percent(parts[0].share)} of its maps ${on} are ${quoted(parts[0].name)}.`;
+    return `${headName(head)} has one job: ${percent(parts[0].share)} of its maps ${on} are ${quoted(parts[0].name)}${few && `; ${few}`}.`;
   const named = parts.filter((part) => part.share >= PART).slice(0, 3);
   if (!named.length)
     return `${headName(head)} has many jobs: ${on} its maps lie in ${plural(parts.length, "cluster")}, none with ${percent(PART)} of them.`;

@@ -5,4 +5,6 @@ export * from "./examples";
 export * from "./facts";
 export * from "./heads";
 export * from "./maps";
+export * from "./nulls";
 export * from "./numbers";
+export * from "./patterns";

@@ -16,8 +16,8 @@ function read(value: unknown): unknown {
 const OTHERS: Record<string, (...values: never[]) => string> = {
   many: wording.plural,
   head_name: (layer: number, head: number) => wording.headName({ layer, head }),
-  locality_line: (neighbors, similarity, all_pairs, p, significant) =>
-    wording.localityLine({ neighbors, similarity, all_pairs, p } as Locality, significant),
+  locality_line: (neighbors, similarity, all_pairs, p, significant, few) =>
+    wording.localityLine({ neighbors, similarity, all_pairs, p } as Locality, significant, few),
 };
 
 const camelCase = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,15 +1,25 @@
 import { describe, expect, it } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
 import type { ClusterRow, Clusters } from "../../lib/api";
-import { associationNotes, clusterSentence, measureNotes, NBSP, overallLines, reasonLines } from "../../lib/wording";
+import {
+  associationNotes,
+  clusterSentence,
+  measureNotes,
+  NBSP,
+  nullLines,
+  nullStays,
+  overallLines,
+  pattern,
+} from "../../lib/wording";
 import { arrange } from "./arrange";
-import { countHeads, middleLayer, mostPresent, sharesOf } from "./count";
+import { countHeads, sharesOf } from "../../lib/counts";
+import { middleLayer, mostPresent } from "./count";
 
 const row = (fields: Partial<ClusterRow>): ClusterRow => ({
   cluster: 0,
   name: "previous token",
   phrases: ["previous token"],
-  ordinal: 1,
+  distinction: null,
   maps: 10,
   share: 0.1,
   stability: 0.97,
@@ -22,6 +32,7 @@ const row = (fields: Partial<ClusterRow>): ClusterRow => ({
   named: true,
   statistics: 31,
   association: null,
+  nulls: [],
   typical: [],
   unlike: [],
   ...fields,
@@ -99,36 +110,85 @@ describe("words", () => {
       "Noise: 4,102 maps (41%) that belong to no cluster.",
     );
   });
-  it("gives the reasons for a name", () => {
-    const numbers = { mean: 0.8, rest: 0.1, delta: -0.9, low: -0.92, high: -0.88 };
-    const why = { statistic: "special:[SEP]", plain: "attention to [SEP]", ...numbers };
-    const line = `Attention to [SEP] is 0.80, in other maps 0.10 (delta −0.90 [−0.92,${NBSP}−0.88])`;
-    expect(reasonLines(row({ reasons: [why] }))).toEqual([line]);
-    expect(reasonLines(row({ reasons: [why], named: false, phrases: [] }))).toEqual([
-      "No phrase fits; the most telling of 31 statistics",
-      line,
-    ]);
-    expect(reasonLines(row({ named: false, statistics: 0, phrases: [] }))).toEqual(["No other maps to compare with"]);
-    expect(reasonLines(row({ phrases: null, named: false }))).toEqual([]);
-    expect(reasonLines(row({ cluster: -1, named: false, phrases: [] }))).toEqual([]);
+  it("says what the maps of a cluster do", () => {
+    const numbers = { mean: 0.8, rest: 0.1, delta: 0.9, low: 0.88, high: 0.92 };
+    const sink = { statistic: "special:[SEP]", plain: "attention to [SEP]", ...numbers };
+    const near = { statistic: "distance_share", plain: "relative distance of attention", ...numbers, delta: -0.9 };
+    expect(pattern(row({ reasons: [sink] }))).toBe(
+      "Attention rests on separators: 0.80 of the attention, in other maps 0.10.",
+    );
+    const heads = { kind: "heads", statistic: null, plain: null, higher: null, value: null, others: null } as const;
+    const distinction = { ...heads, heads: [{ layer: 3, head: 2 }], layers: [], examples: [] };
+    expect(pattern(row({ reasons: [near], distinction }))).toBe(
+      "Attention stays on nearby tokens: relative distance 0.80, in other maps 0.10; mostly in L3·H2.",
+    );
+    expect(pattern(row({ reasons: [sink], named: false, phrases: [] }))).toBe(
+      "Nothing sets these maps clearly apart; most telling: attention to [SEP] 0.80, in other maps 0.10.",
+    );
+    expect(pattern(row({ named: false, statistics: 0, phrases: [] }))).toBe("There are no other maps to compare with.");
+    expect(pattern(row({ phrases: null, named: false }))).toBeNull();
+    expect(pattern(row({ cluster: -1, named: false, phrases: [] }))).toBeNull();
+    const foreign = { ...sink, statistic: "unheard_of", plain: "unheard_of" };
+    expect(pattern(row({ reasons: [foreign] }))).toBe("Unheard_of: unheard_of 0.80, in other maps 0.10.");
   });
   it("sums up all clusters", () => {
     const locality = { similarity: 0.28, all_pairs: 0.09, difference: 0.19, low: null, high: null, p: 0.001 };
     const all = {
+      groups: 20,
       jobs: { heads: 72, one_job: 64 },
       locality: [{ neighbors: "same layer", ...locality }],
-      thresholds: { one_job: 0.75, mostly: 0.5, significant: 0.05 },
+      thresholds: { one_job: 0.75, mostly: 0.5, significant: 0.05, groups: 20 },
       clusters: [row({}), row({ cluster: -1, maps: 403, share: 0.04 })],
     } as unknown as Clusters;
     expect(overallLines(all)).toEqual([
-      { label: "jobs", text: "64 of 72 heads have one job: at least 75% of their maps lie in one cluster" },
+      { label: "jobs", text: "64 of 72 heads have one job: at least 75% of their maps lie in one cluster", nulls: "" },
       {
         label: "same layer",
         text: "heads are more alike than any two: similarity 0.28, all pairs 0.09, p\u00a0=\u00a00.001",
+        nulls: "",
       },
-      { label: "noise", text: "403 maps (4%) belong to no cluster" },
+      { label: "noise", text: "403 maps (4%) belong to no cluster", nulls: "" },
     ]);
     expect(overallLines({ ...all, jobs: null, locality: [] })).toEqual([]);
+    const few = overallLines({ ...all, groups: 2, locality: [{ ...all.locality[0], p: null }] });
+    expect(few.slice(0, 2).map(({ text }) => text)).toEqual([
+      "64 of 72 heads have one job: at least 75% of their maps lie in one cluster; too few texts to test (2, 20 are needed)",
+      "similarity 0.28, all pairs 0.09; too few texts to test (2, 20 are needed)",
+    ]);
+    const nullModels = {
+      kinds: ["untrained", "shuffled"],
+      examples: 60,
+      jobs: [
+        { kind: "untrained", heads: 72, one_job: 72 },
+        { kind: "shuffled", heads: 72, one_job: 61 },
+      ],
+      locality: [{ kind: "untrained", neighbors: "same layer", similarity: 1, all_pairs: 0.99 }],
+      nodes: [],
+    } as Clusters["null"];
+    expect(overallLines({ ...all, null: nullModels }).map(({ nulls }) => nulls)).toEqual([
+      "72 of 72 with random weights, 61 of 72 with shuffled words",
+      "similarity (all pairs) 1.00 (0.99) with random weights",
+      "",
+    ]);
+  });
+  it("says what is left of a pattern under null models", () => {
+    const share = (kind: "untrained" | "permuted" | "shuffled", kept: number | null) => ({
+      kind,
+      share: 0.1,
+      low: 0.05,
+      high: 0.15,
+      share_real: 0.3,
+      kept,
+    });
+    expect(nullStays([share("untrained", 0), share("permuted", 0.004), share("shuffled", 0.94)])).toBe(
+      "0% of it stays with random weights, <1% with its weights shuffled, 94% with shuffled words",
+    );
+    expect(nullStays([share("untrained", null)])).toBe("");
+    expect(nullStays([])).toBe("");
+    expect(nullLines(share("shuffled", 0.94)).map((line) => line.replaceAll(NBSP, " "))).toEqual([
+      "10% [5%, 15%] of its maps, 30% of those of the model itself",
+      "94% of the model’s maps in this pattern stay in it",
+    ]);
   });
   it("gives the notes on a number", () => {
     const factor = { factor: "age", cramers_v: 0.1, low: null, high: null, ami: 0, p: 0.2, permutations: 9, n: 90 };
@@ -147,11 +207,11 @@ describe("words", () => {
   it("sorts and filters, noise last", () => {
     const rows = [
       row({ cluster: -1, name: "noise", maps: 99 }),
-      row({ cluster: 2, name: "broad 10", stability: 0.2, maps: 7 }),
-      row({ cluster: 3, name: "Broad 2", stability: null, maps: 9 }),
+      row({ cluster: 2, name: "mixed, layers 10–11", stability: 0.2, maps: 7 }),
+      row({ cluster: 3, name: "Mixed, layers 2–3", stability: null, maps: 9 }),
     ];
     expect(arrange(rows, "size", "", () => 0).map(({ cluster }) => cluster)).toEqual([3, 2, -1]);
-    expect(arrange(rows, "name", "BROAD", () => 0).map(({ cluster }) => cluster)).toEqual([3, 2]);
+    expect(arrange(rows, "name", "MIXED", () => 0).map(({ cluster }) => cluster)).toEqual([3, 2]);
     expect(arrange(rows, "stability", "", () => 0).map(({ cluster }) => cluster)).toEqual([2, 3, -1]);
     expect(arrange(rows, "layer", "", ({ cluster }) => -cluster).map(({ cluster }) => cluster)).toEqual([3, 2, -1]);
     expect(arrange(rows, "size", "2", () => 0).map(({ cluster }) => cluster)).toEqual([3, 2]);

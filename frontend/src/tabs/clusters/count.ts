@@ -1,37 +1,6 @@
-// Counting maps of clusters, from the column of labels: one pass over all maps.
-import { CODES, encodeLabel, MISSING } from "../../lib/encoding";
-
-export interface HeadCounts {
-  slots: number; // layers × heads
-  maps: Uint32Array; // (cluster, slot), clusters in the order given
-  total: Uint32Array; // maps of each slot in any cluster
-}
-
-/** How many maps of each head lie in each cluster. */
-export function countHeads(labels: Uint16Array, slots: number, clusters: number[]): HeadCounts {
-  const rowOf = new Int32Array(CODES).fill(-1);
-  clusters.forEach((cluster, at) => (rowOf[encodeLabel(cluster)] = at));
-  const maps = new Uint32Array(clusters.length * slots);
-  const total = new Uint32Array(slots);
-  for (let first = 0; first + slots <= labels.length; first += slots) {
-    for (let slot = 0; slot < slots; slot++) {
-      const label = labels[first + slot];
-      if (label === MISSING) continue;
-      total[slot]++;
-      const at = rowOf[label];
-      if (at >= 0) maps[at * slots + slot]++;
-    }
-  }
-  return { slots, maps, total };
-}
-
-/** Share of each head's maps in the cluster at `row`; NaN where there is no such head. */
-export function sharesOf(counts: HeadCounts, row: number): Float32Array {
-  const shares = new Float32Array(counts.slots);
-  for (let slot = 0; slot < counts.slots; slot++)
-    shares[slot] = counts.total[slot] ? counts.maps[row * counts.slots + slot] / counts.total[slot] : NaN;
-  return shares;
-}
+// In which layers and examples the maps of a cluster are.
+import type { HeadCounts } from "../../lib/counts";
+import { encodeLabel, MISSING } from "../../lib/encoding";
 
 /** The mean layer of a cluster's maps, to sort by. */
 export function middleLayer(counts: HeadCounts, row: number, heads: number): number {

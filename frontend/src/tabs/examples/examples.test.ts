@@ -1,74 +1,82 @@
 import { describe, expect, it } from "vitest";
-import { MISSING, NOISE } from "../../lib/encoding";
+import { TOP, UNKNOWN } from "../../lib/encoding";
 import type { Examples, Token } from "../../lib/api";
-import { exampleSentence, listSentence, tooFewExamples, trySentence } from "../../lib/wording";
+import {
+  exampleSentence,
+  listSentence,
+  patternHere,
+  sharedValue,
+  tooFewExamples,
+  trySentence,
+  unusualStatistic,
+} from "../../lib/wording";
 import { received, strongest, defaultThreshold } from "./arcs";
 import { clamp, fit, halve, Pyramid, zoom } from "./pyramid";
 import { categories, choose, order } from "./rows";
 import { direction, short, shown, spaces } from "./tokens";
-import { countLabels, summarize, tooFew, unlike, unlikeCounts } from "./unusual";
+import { expectedHeads, mostUnlike, tooFew, unlikeCounts } from "./unusual";
 
 describe("unusual", () => {
-  // 40 examples, 1 layer, 2 heads: the first head has one odd example (7), the second has no map on example 3
-  const labels = new Uint16Array(80).fill(1);
-  labels[2 * 7] = 5;
-  labels[2 * 3 + 1] = MISSING;
-  labels[2 * 9 + 1] = NOISE; // once
-  const counts = countLabels(labels, 1, 2);
-  it("knows when no cluster can be rare", () => {
-    expect([tooFew(20), tooFew(21)]).toEqual([true, false]);
-    expect(tooFewExamples(20, "text")).toBe(
-      "With 20 texts no cluster can hold less than 5% of a head’s texts: this needs more than 20.",
-    );
-    const few = new Uint16Array(20).fill(1); // 20 examples, one head, one of them alone in its cluster
-    few[4] = 2;
-    expect(unlike(countLabels(few, 1, 1), 4)).toEqual([]);
-    expect(unlike(countLabels(Uint16Array.from([...few, 1]), 1, 1), 4)).toHaveLength(1);
+  // 3 examples of 2 heads; the column goes from 0 to 2, so that 1 is TOP / 2
+  const range = { low: 0, high: 2 };
+  const [above, one] = [TOP / 2 + 1, TOP / 2];
+  const counts = unlikeCounts(Uint16Array.from([above, one, above, TOP, UNKNOWN, 0]), range, 2);
+  it("counts the heads above 1", () => expect([...counts]).toEqual([1, 2, 0]));
+  it("expects the mean", () => expect(expectedHeads(counts)).toBe(1));
+  it("finds the example of most heads", () => {
+    expect(mostUnlike(counts)).toEqual({ best: 1, heads: 2 });
+    expect(mostUnlike(new Uint16Array(4))).toEqual({ best: 0, heads: 0 });
   });
-  it("counts maps that exist", () => expect([...counts.n]).toEqual([40, 39]));
-  it("finds the heads whose cluster here is rare", () => {
-    expect(unlike(counts, 7)).toEqual([{ layer: 0, head: 0, label: 5, share: 1 / 40, n: 40 }]);
-    expect(unlike(counts, 9)[0]).toMatchObject({ head: 1, label: NOISE, share: 1 / 39 });
-    expect(unlike(counts, 3)).toEqual([]);
-    expect(unlike(counts, 999)).toEqual([]);
-  });
-  it("counts the same heads over all examples", () => {
+  it("agrees with the values, also where no encoded value is 1", () => {
     let seed = 3;
-    const many = Uint16Array.from(
-      { length: 200 * 6 },
-      () => ((seed = (seed * 16807) % 2147483647), seed % 100 < 97 ? seed % 3 : 3 + (seed % 4)),
+    const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+    const [low, high] = [0.13, 2.71];
+    const values = Array.from({ length: 600 }, () => low + (high - low) * random());
+    const encoded = Uint16Array.from(values, (value) => Math.round(((value - low) / (high - low)) * TOP));
+    const perExample = unlikeCounts(encoded, { low, high }, 6);
+    for (let example = 0; example < 100; example++)
+      expect(perExample[example]).toBe(values.slice(6 * example, 6 * example + 6).filter((value) => value > 1).length);
+  });
+  it("counts nothing where all maps are the same, or none is known", () => {
+    expect([...unlikeCounts(new Uint16Array(4), { low: 0, high: 0 }, 2)]).toEqual([0, 0]);
+    expect([...unlikeCounts(new Uint16Array(4).fill(UNKNOWN), { low: null, high: null }, 2)]).toEqual([0, 0]);
+  });
+  it("knows when no example can be among the most unusual", () => {
+    expect([tooFew(19, 0.05), tooFew(20, 0.05)]).toEqual([true, false]);
+    expect(tooFewExamples(19, "text", 0.05)).toBe(
+      "With 19 texts none is among the most unusual 5%: this needs at least 20.",
     );
-    const all = countLabels(many, 2, 3);
-    const perExample = unlikeCounts(all);
-    for (let example = 0; example < 200; example++) expect(perExample[example]).toBe(unlike(all, example).length);
-    expect(perExample.some((count) => count > 0)).toBe(true);
-    const { examples, best, heads } = summarize(perExample);
-    expect(examples).toBe(perExample.filter((count) => count > 0).length);
-    expect(heads).toBe(Math.max(...perExample));
-    expect(best).toBe(perExample.indexOf(heads));
   });
 });
 
 describe("sentences", () => {
-  const facts = { number: 7, examples: 140, heads: 72, modality: "text" };
-  const head = (layer: number, share: number) => ({ layer, head: 1, share });
+  const facts = { number: 7, examples: 140, heads: 72, modality: "text", expected: 3.6 };
+  const head = (layer: number) => ({ layer, head: 1 });
   it("name the heads that treat an example unlike others", () => {
-    expect(exampleSentence({ ...facts, rare: null })).toBe("Text 7 of 140, seen by 72 heads.");
-    expect(exampleSentence({ ...facts, rare: [] })).toBe(
-      "No head treats this text unlike others: each of 72 does what it does on at least 5% of texts.",
+    expect(exampleSentence({ ...facts, unlike: null })).toBe("Text 7 of 140, seen by 72 heads.");
+    expect(exampleSentence({ ...facts, unlike: [] })).toBe(
+      "No head treats this text unlike others; 3.6 expected by chance.",
     );
-    expect(exampleSentence({ ...facts, rare: [head(0, 0.01)] })).toBe(
-      "1 of 72 heads treats this text unlike others: L0·H1 (as on 1% of texts).",
+    expect(exampleSentence({ ...facts, unlike: [head(0)] })).toBe(
+      "1 of 72 heads treats this text unlike others, 3.6 expected by chance: L0·H1.",
     );
-    expect(exampleSentence({ ...facts, rare: [0, 1, 2, 3, 4].map((layer) => head(layer, 0.02)) })).toBe(
-      "5 of 72 heads treat this text unlike others: L0·H1 (as on 2% of texts), L1·H1 (as 2%), L2·H1 (as 2%), and 2 more.",
+    expect(exampleSentence({ ...facts, expected: 51.2, unlike: [0, 1, 2, 3, 4].map(head) })).toBe(
+      "5 of 72 heads treat this text unlike others, 51 expected by chance: L0·H1, L1·H1, L2·H1, and 2 more.",
     );
+  });
+  it("say why a head treats an example unlike others", () => {
+    expect(patternHere("far", "broad", 0.6)).toBe("“far”, usually “broad” (60%)");
+    expect(patternHere("far", "far", 0.6)).toBe("“far”, as usual");
+    const statistic = { statistic: "special:[SEP]", plain: "attention to [SEP]", value: 0.71, usual: 0.12 };
+    expect(unusualStatistic(statistic)).toBe("attention to [SEP] 0.71, usually 0.12");
+    const value = { column: "kind", value: "repeated", others: 29, unlike: 9 };
+    expect(sharedValue(value, "text")).toBe("as on 9 of 29 other texts with kind = repeated");
   });
   it("name the token with the most attention in a custom text", () => {
     expect(trySentence(12, [{ layer: 3, head: 10 }], 0.42, "tide")).toBe(
       "On your text of 12 tokens, L3·H10 gives 42% of attention to “tide”.",
     );
-    expect(trySentence(1, [head(0, 0), head(1, 0)], 0.999, "tide")).toBe(
+    expect(trySentence(1, [head(0), head(1)], 0.999, "tide")).toBe(
       "On your text of 1 token, 2 heads together give >99% of attention to “tide”.",
     );
   });
@@ -76,9 +84,9 @@ describe("sentences", () => {
     const list = { shown: 140, examples: 140, heads: 72, modality: "text" };
     expect(listSentence({ ...list, unlike: null })).toBe("140 texts; open one to see what every head does on it.");
     expect(listSentence({ ...list, unlike: "too few" })).toContain("too few to tell");
-    expect(listSentence({ ...list, unlike: { examples: 0, best: "", heads: 0 } })).toContain("no head treats any");
-    expect(listSentence({ ...list, shown: 3, unlike: { examples: 1, best: "tides-1", heads: 9 } })).toBe(
-      "3 of 140 texts shown; 1 of all is treated unlike others by some head, most of all “tides-1”, by 9 of 72.",
+    expect(listSentence({ ...list, unlike: { best: "", heads: 0, expected: 0 } })).toContain("no head treats any");
+    expect(listSentence({ ...list, shown: 3, unlike: { best: "tides-1", heads: 9, expected: 3.6 } })).toBe(
+      "3 of 140 texts shown; “tides-1” is treated unlike others by the most heads: 9 of 72, 3.6 expected by chance.",
     );
   });
 });

@@ -158,14 +158,14 @@ describe("the sentence", () => {
     });
   it("turns phrases into a verb", () => {
     expect(attends(["previous token"])?.verb).toBe("attends to the previous token");
-    expect(attends(["tokens just before", "sharp"])?.verb).toBe("attends sharply to the tokens just before");
-    expect(attends(["far", "broad"])?.verb).toBe("attends far and broadly");
-    expect(attends(["[CLS] sink", "previous token"])).toEqual({
+    expect(attends(["tokens just before", "focuses sharply"])?.verb).toBe("attends sharply to the tokens just before");
+    expect(attends(["distant tokens", "spreads widely"])?.verb).toBe("attends far and broadly");
+    expect(attends(["rests on [CLS]", "previous token"])).toEqual({
       verb: "attends to [CLS] and to the previous token",
       statistics: [["special:[CLS]"], ["previous"]],
       targets: 2,
     });
-    expect(attends(["two back"])?.statistics).toEqual([["offset-2"]]);
+    expect(attends(["two tokens back"])?.statistics).toEqual([["offset-2"]]);
     expect(attends(["a phrase of another version"])).toBeNull();
     expect(attends([])).toBeNull();
   });
@@ -173,16 +173,16 @@ describe("the sentence", () => {
     expect(sentence(["previous token"])).toBe(
       "L0·H2 attends to the previous token (mass 0.98 ± 0.010) in 99% of 140 texts.",
     );
-    expect(sentence(["broad"], { share: 0.5, second: { name: "far", share: 0.3 } })).toBe(
-      "L0·H2 attends broadly (relative entropy of attention 0.10 ± 0.010) in 50% of 140 texts, “far” in 30%.",
+    expect(sentence(["spreads evenly"], { share: 0.5, second: { name: "distant tokens", share: 0.3 } })).toBe(
+      "L0·H2 attends evenly (relative entropy of attention 0.10 ± 0.010) in 50% of 140 texts, “distant tokens” in 30%.",
     );
-    expect(sentence(["[CLS] sink", "previous token"])).toContain(
+    expect(sentence(["rests on [CLS]", "previous token"])).toContain(
       "to the previous token (attention to the previous token 0.98 ± 0.010)",
     );
     const names = ["next", "offset+2", "offset+3", "offset+4"];
     const wide = { ...atlas, statistics: names.map((name) => ({ name, plain: name, unit: MASS })) } as AtlasCard;
     const four = { atlas: wide, row: head(2, [0.25, 0.125, 0.125, 0]), ranked: [] };
-    expect(sentence(["tokens just after", "sharp"], {}, four)).toContain(
+    expect(sentence(["tokens just after", "focuses sharply"], {}, four)).toContain(
       "sharply to the tokens just after (mass 0.50) in 99%",
     );
     expect(sentence(["tokens just after", "previous token"], {}, four)).toContain("(0.50 of attention to the former)");
@@ -190,11 +190,9 @@ describe("the sentence", () => {
     expect(sentence([], { pattern: { cluster: -1, name: "noise", phrases: [] } })).toContain("belongs to no cluster");
   });
   it("names the head most like it", () => {
-    const like = (similarity: number | null) =>
-      sentence(["previous token"], { related: { layer: 1, head: 0, similarity } });
-    expect(like(0.5)).toContain("; most like L1·H0 (similarity 0.50).");
-    expect(like(0.49)).toContain("; no other head is much like it.");
-    expect(like(null)).toContain("of 140 texts.");
+    const like = (closer_than: number) => sentence(["previous token"], { related: { layer: 1, head: 0, closer_than } });
+    expect(like(0.995)).toContain("; most like L1·H0 (among the closest 0.5% of all pairs of heads).");
+    expect(like(0.8)).toContain("; no other head is much like it.");
   });
   it("falls back on statistics where there are no clusters", () => {
     const first = { ...ranked[0], label: "attention to the previous token" };

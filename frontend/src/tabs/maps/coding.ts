@@ -1,6 +1,7 @@
 // Encodes a column as keys: each map or example gets one of a few values with a name and a count; amounts have a scale.
-import type { ColumnCard } from "../../lib/api";
-import { decodeAmount, MISSING, UNKNOWN } from "../../lib/encoding";
+import type { ColumnCard, NodeRow } from "../../lib/api";
+import { CODES, decodeAmount, MISSING, UNKNOWN } from "../../lib/encoding";
+import { numberOf } from "../../lib/levels";
 import { categoryColor, categoryMark, ramp, rgb } from "../../lib/palette";
 import type { Theme } from "../../lib/theme.svelte";
 import type { Shape } from "./places";
@@ -90,6 +91,30 @@ export function categorical(
   });
   categories.sort((a, b) => Number(a.number < 0) - Number(b.number < 0) || b.count - a.count);
   return { ...coded, categories, amounts: null, ordered: false };
+}
+
+/**
+ * The patterns at a level of a tree: the nodes of a cut, the largest first, looked up by the leaf of each map. `counts`
+ * has the maps of each leaf, so that a change of the level takes one pass.
+ */
+export function leveled(leaves: Uint16Array, counts: Uint32Array, cut: NodeRow[]): Coded {
+  const none = cut.length; // the key of maps that do not exist
+  const keyOf = new Uint16Array(CODES).fill(none);
+  cut.forEach((node, key) => keyOf.fill(key, node.first_leaf, node.last_leaf + 1));
+  const keys = new Uint16Array(leaves.length);
+  for (let i = 0; i < leaves.length; i++) keys[i] = keyOf[leaves[i]];
+  const categories = cut.map((node, key) => {
+    const count = counts.subarray(node.first_leaf, node.last_leaf + 1).reduce((sum, maps) => sum + maps, 0);
+    return { key, number: numberOf(node), name: node.name, count };
+  });
+  return {
+    level: "map",
+    keys,
+    size: cut.length + 1,
+    categories: categories.filter(({ count }) => count).sort((a, b) => b.count - a.count),
+    amounts: null,
+    ordered: false,
+  };
 }
 
 /** Layers or heads of all maps. */

@@ -274,7 +274,9 @@ describe("sentences", () => {
   it("name the patterns", () => {
     const text = (...shares: [name: string, share: number, baseline: number][]) =>
       mixtureText(mixtureOf(shares.map(([name, share, baseline]) => ({ name, share, baseline }))));
-    expect(text(["far, broad", 0.3, 0.9], ["itself", 0.5, 0.1])).toBe("50% “itself” and 30% “far, broad”");
+    expect(text(["distant tokens, broader", 0.3, 0.9], ["token itself", 0.5, 0.1])).toBe(
+      "50% “token itself” and 30% “distant tokens, broader”",
+    );
     expect(text(["a", 0.55, 0.5], ["b", 0.45, 0.5])).toBe("the same mix of patterns as in all maps");
     expect(text(["a", 0.2, 0.5], ["b", 0.8, 0.5])).toBe("80% “b”");
     expect(text(["a", 1, 1])).toBe("all “a”");

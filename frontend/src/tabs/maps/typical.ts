@@ -48,6 +48,32 @@ export function middles(positions: Uint16Array, keys: Uint16Array, size: number)
   return Array.from(best, (i) => (i < 0 ? null : [positions[2 * i], positions[2 * i + 1]]));
 }
 
+/**
+ * The same for nodes of a tree, from those of its leaves: the one nearest to the median of the leaves of a node, each
+ * counted with its maps.
+ */
+export function nodeMiddles(
+  leaves: ([number, number] | null)[],
+  counts: ArrayLike<number>,
+  nodes: { first_leaf: number; last_leaf: number }[],
+): ([number, number] | null)[] {
+  return nodes.map(({ first_leaf, last_leaf }) => {
+    const points: { at: [number, number]; maps: number }[] = [];
+    for (let leaf = first_leaf; leaf <= last_leaf; leaf++) {
+      const at = leaves[leaf];
+      if (at) points.push({ at, maps: counts[leaf] });
+    }
+    const total = points.reduce((sum, { maps }) => sum + maps, 0);
+    const [x, y] = [0, 1].map((axis) => {
+      let sum = 0;
+      const sorted = [...points].sort((a, b) => a.at[axis] - b.at[axis]);
+      return sorted.find(({ maps }) => 2 * (sum += maps) >= total)?.at[axis] ?? 0;
+    });
+    const far = ({ at }: { at: [number, number] }) => (at[0] - x) ** 2 + (at[1] - y) ** 2;
+    return points.sort((a, b) => far(a) - far(b))[0]?.at ?? null;
+  });
+}
+
 /** The maps nearest to a position, nearest first. */
 export function nearest(
   positions: Uint16Array,

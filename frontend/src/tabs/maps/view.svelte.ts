@@ -1,8 +1,9 @@
 // Everything the tab derives from the URL and the atlas: loaded data, colors, picked and selected maps.
 import { paths } from "../../generated/paths";
 import { buffer, get, type AtlasCard, type ColumnCard } from "../../lib/api";
-import { clusterNames, currentClustering } from "../../lib/clustering";
-import { decodeAmount, decodeLabel, encodeLabel, UNKNOWN } from "../../lib/encoding";
+import { clusterNames } from "../../lib/clustering";
+import { CODES, decodeAmount, decodeLabel, encodeLabel, UNKNOWN } from "../../lib/encoding";
+import { Grouping } from "../../lib/grouping.svelte";
 import { resource } from "../../lib/resource.svelte";
 import { route } from "../../lib/route.svelte";
 import { matches } from "../../lib/search";
@@ -11,11 +12,12 @@ import { theme } from "../../lib/theme.svelte";
 import { amount, kindNames } from "../../lib/wording";
 import { warpPolygon, cachedQuantileLayout, layoutTicks, type Axes } from "../../points/quantile";
 import { gridOf } from "../../points/pick";
-import { amounted, categorical, colored, expanded, positional, type Coded } from "./coding";
+import { amounted, categorical, colored, expanded, leveled, positional, tally, type Coded } from "./coding";
 import { picked, readLasso, readNumbers, states } from "./picking";
 import { existing, indexOf, ofExample, ofHead, shapeOf, thatExist, withValue } from "./places";
 import { sources } from "./sources";
 import { factorsOf } from "./spread";
+import { middles, nodeMiddles } from "./typical";
 
 /** What the colors stand for. */
 export interface Meaning {
@@ -51,7 +53,8 @@ export class MapsView {
 
   // — what is loaded
   readonly shape = $derived.by(() => shapeOf(this.atlas));
-  readonly of = $derived.by(() => currentClustering(this.atlas));
+  readonly grouping = new Grouping(() => this.atlas);
+  readonly of = $derived.by(() => this.grouping.of);
   readonly projection = $derived.by(() => {
     const all = this.atlas.projections;
     const best = [...all].sort((a, b) => (b.trustworthiness ?? 0) - (a.trustworthiness ?? 0))[0];
@@ -85,13 +88,6 @@ export class MapsView {
     const { card } = this.meaning;
     return card && buffer(paths.column({ column: card.slug })).then((values) => ({ card, values }));
   });
-  readonly #clusters = resource(() =>
-    this.of === null
-      ? null
-      : get
-          .clusters(this.of)
-          .then(async (payload) => ({ payload, labels: await buffer(paths.column({ column: payload.labels })) })),
-  );
   readonly #examples = resource(() => get.examples());
   readonly #matches = resource(() => {
     const q = (route.params.q ?? "").trim();
@@ -104,17 +100,17 @@ export class MapsView {
 
   get error() {
     return (
-      this.#places.error ?? this.#column.error ?? this.#clusters.error ?? this.#examples.error ?? this.#matches.error
+      this.#places.error ?? this.#column.error ?? this.grouping.error ?? this.#examples.error ?? this.#matches.error
     );
   }
   get examples() {
     return this.#examples.value;
   }
   get clusters() {
-    return this.#clusters.value?.payload.clusters ?? [];
+    return this.grouping.clusters?.clusters ?? [];
   }
   get labels() {
-    return this.#clusters.value?.labels ?? null;
+    return this.grouping.labels ?? null;
   }
   readonly positions = $derived.by(() => this.#places.value ?? NONE);
   /** Axes of the plot. Neighbors are always computed from `positions`; quantile axes only change how they are drawn. */
@@ -141,6 +137,8 @@ export class MapsView {
     const column = this.#column.value;
     if (!column) return null;
     const { card, values } = column;
+    const { flat, leaves, isDefault } = this.grouping;
+    if (card.slug === flat?.labels && (leaves || !isDefault)) return this.patterns;
     if (card.encoding === "amount") return amounted(values, card, shape, exists);
     const noise = card.encoding === "label" ? "noise" : "unknown";
     return categorical(
@@ -162,18 +160,31 @@ export class MapsView {
     this.coded ? expanded(this.coded, this.shape) : new Uint16Array(this.exists.length),
   );
   readonly paint = $derived.by(() => colored(this.coded ?? BLANK, theme.current));
-  /** The clusters of the current clustering, whatever the colors stand for. */
-  readonly patterns = $derived.by(() =>
-    this.labels && this.exists.length
-      ? categorical(
-          this.labels,
-          "map",
-          (n) => this.names.get(n) ?? (n < 0 ? "noise" : `cluster ${n}`),
-          this.shape,
-          this.exists,
-        )
-      : null,
-  );
+  readonly #leafCounts = $derived.by(() => {
+    const { leaves } = this.grouping;
+    return leaves && this.exists.length
+      ? tally({ keys: leaves, level: "map", size: CODES }, this.shape, this.exists)
+      : null;
+  });
+  /** The clusters of the current clustering, at the current level, whatever the colors stand for. */
+  readonly patterns = $derived.by(() => {
+    const { leaves, cut, card, labels } = this.grouping;
+    if (leaves && this.#leafCounts) return leveled(leaves, this.#leafCounts, cut);
+    if (card?.finest !== null || !labels || !this.exists.length) return null;
+    const name = (n: number) => this.names.get(n) ?? (n < 0 ? "noise" : `cluster ${n}`);
+    return categorical(labels, "map", name, this.shape, this.exists);
+  });
+  readonly #leafMiddles = $derived.by(() => {
+    const { leaves, tree } = this.grouping;
+    return leaves && tree ? middles(this.positions, leaves, tree.nodes[0].last_leaf + 1) : null;
+  });
+  /** Where the name of each pattern is written, by key. */
+  readonly middles = $derived.by(() => {
+    if (!this.patterns) return [];
+    if (this.#leafMiddles && this.#leafCounts)
+      return nodeMiddles(this.#leafMiddles, this.#leafCounts, this.grouping.cut);
+    return middles(this.positions, this.patterns.keys, this.patterns.size);
+  });
   /** Lengths and dataset columns of the examples. */
   readonly factors = $derived.by(() =>
     this.examples && this.exists.length ? factorsOf(this.atlas.columns, this.examples, this.shape, this.exists) : [],
@@ -214,7 +225,11 @@ export class MapsView {
     const { toQuantile, toLinear } = cachedQuantileLayout(positions);
     return warpPolygon(lasso.polygon, axes === "quantile" ? toQuantile : toLinear);
   });
-  readonly only = $derived.by(() => (this.coded?.categories ? readNumbers(route.params.only) : []));
+  /** Categories that are checked; those of another level of the tree are ignored. */
+  readonly only = $derived.by(() => {
+    const numbers = new Set(this.coded?.categories?.map(({ number }) => number));
+    return readNumbers(route.params.only).filter((number) => numbers.has(number));
+  });
   /** Examples that match the search; null without a search. */
   readonly matchingExamples = $derived.by(() => (route.params.q?.trim() ? (this.#matches.value ?? []) : null));
   readonly searching = $derived.by(() => this.#matches.loading);

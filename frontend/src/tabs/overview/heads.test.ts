@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { MISSING, NOISE } from "../../lib/encoding";
 import type { AtlasCard } from "../../lib/api";
 import { coloringOf, orderOf } from "./coloring";
-import { joined, mixesFromLabels, mixesOf, shareOf } from "./heads";
+import { countHeads } from "../../lib/counts";
+import { joined, mixesFromCounts, mixesOf, shareOf } from "./heads";
 
 const row = (layer: number, head: number, ...mean: (number | null)[]) => ({
   layer,
@@ -18,7 +19,8 @@ describe("mixes", () => {
   it("counts labels per head, including noise but not missing maps", () => {
     // two examples of two layers and two heads; the last head does not exist
     const labels = Uint16Array.from([3, NOISE, 1, MISSING, 3, 1, 3, MISSING]);
-    const mixes = mixesFromLabels(labels, 4, 0.75);
+    const counts = countHeads(labels, 4, [3, 1, -1]);
+    const mixes = mixesFromCounts(counts, [3, 1, -1], 0.75);
     expect(mixes.get(0)).toMatchObject({ main: 3, mainShare: 1, entropy: 0, oneJob: true });
     expect(mixes.get(1)!.parts).toEqual([
       { cluster: -1, share: 0.5 },
@@ -27,7 +29,7 @@ describe("mixes", () => {
     expect(mixes.get(2)!.entropy).toBeCloseTo(Math.log(2));
     expect(mixes.has(3)).toBe(false);
     expect(mixes.get(2)!.oneJob).toBe(false);
-    expect(mixesFromLabels(labels, 4, 0.5).get(2)!.oneJob).toBe(true); // the threshold comes with the result
+    expect(mixesFromCounts(counts, [3, 1, -1], 0.5).get(2)!.oneJob).toBe(true); // the threshold comes with the result
   });
   it("orders the table's shares and drops empty ones", () => {
     const heads = [
@@ -43,7 +45,7 @@ describe("mixes", () => {
         related: [],
       },
     ];
-    const mix = mixesOf({ clusters: [0, 1, 2], heads }, 2).get(2)!;
+    const mix = mixesOf({ clusters: [0, 1, 2], head_distance: null, heads }, 2).get(2)!;
     expect(mix.parts).toEqual([
       { cluster: 2, share: 0.7 },
       { cluster: 1, share: 0.3 },
@@ -78,7 +80,7 @@ describe("colors and order", () => {
   });
   it("ranks by the size of the main cluster, then by its share", () => {
     const labels = Uint16Array.from([7, 4, 7, MISSING, 7, 4, 4, MISSING, 7, 4, 7, MISSING]);
-    const mixed = joined(rows, mixesFromLabels(labels, 4, 0.75), 2);
+    const mixed = joined(rows, mixesFromCounts(countHeads(labels, 4, [4, 7]), [4, 7], 0.75), 2);
     expect(orderOf("cluster", false, atlas, mixed, [4, 7])).toEqual([1, 0, 2]);
     expect(orderOf("cluster", true, atlas, mixed, [4, 7])).toEqual([0, 2, 1]);
   });

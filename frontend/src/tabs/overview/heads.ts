@@ -1,6 +1,6 @@
 // Everything known about each head: its statistics, and the shares of its maps in the clusters.
 import type { HeadRow, Profile, Profiles } from "../../lib/api";
-import { decodeLabel } from "../../lib/encoding";
+import type { HeadCounts } from "../../lib/counts";
 
 export interface Part {
   cluster: number;
@@ -45,26 +45,22 @@ export function mixesOf(profiles: Profiles, across: number): Map<number, Mix> {
 }
 
 /**
- * The same, counted from the labels of all maps: a clustering that is not correlated has no table of profiles.
- * `threshold` is the smallest share of a head's maps in one cluster at which it has one job.
+ * The same, from the maps of each head in each of `clusters`: there is no table of profiles before correlate, and for
+ * other levels of a tree. `threshold` is the smallest share of a head's maps in one cluster at which it has one job.
  */
-export function mixesFromLabels(labels: Uint16Array, slots: number, threshold: number): Map<number, Mix> {
-  const counts = Array.from({ length: slots }, () => new Map<number, number>());
-  for (let i = 0; i < labels.length; i++) {
-    const cluster = decodeLabel(labels[i]);
-    if (cluster === null) continue;
-    const headCounts = counts[i % slots];
-    headCounts.set(cluster, (headCounts.get(cluster) ?? 0) + 1);
-  }
+export function mixesFromCounts({ slots, maps, total }: HeadCounts, clusters: number[], threshold: number) {
   const mixes = new Map<number, Mix>();
-  counts.forEach((headCounts, slot) => {
-    const total = [...headCounts.values()].reduce((sum, count) => sum + count, 0);
-    if (!total) return;
-    const parts = [...headCounts].map(([cluster, count]) => ({ cluster, share: count / total })).sort(byShare);
+  for (let slot = 0; slot < slots; slot++) {
+    if (!total[slot]) continue;
+    const parts = clusters
+      .map((cluster, row) => ({ cluster, share: maps[row * slots + slot] / total[slot] }))
+      .filter((part) => part.share > 0)
+      .sort(byShare);
     const entropy = parts.reduce((sum, { share }) => sum - share * Math.log(share), 0);
-    const oneJob = parts[0].cluster >= 0 && parts[0].share >= threshold;
-    mixes.set(slot, { parts, main: parts[0].cluster, mainShare: parts[0].share, entropy, oneJob, related: [] });
-  });
+    const [{ cluster: main, share: mainShare }] = parts;
+    const oneJob = main >= 0 && mainShare >= threshold;
+    mixes.set(slot, { parts, main, mainShare, entropy, oneJob, related: [] });
+  }
   return mixes;
 }
 

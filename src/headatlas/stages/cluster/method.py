@@ -65,8 +65,8 @@ class Method(ABC):
     ) -> tuple[Self, Stability, list[tuple[float, float]]]:
         """The method with nothing left to choose, its stability on the `small` part of the points, and what was tried.
 
-        What was tried is a list of values of `parameter`, each with its stability. `units` are the examples of the
-        small part, for methods that draw whole examples.
+        What was tried is a list of values of `parameter`, each with its stability. `units` are the groups of
+        examples of the small part, for methods that draw whole groups.
         """
 
     @abstractmethod

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.schema import MISSING, NOISE
 from headatlas.atlas.store import Atlas
+from headatlas.atlas.trees import node_levels
 from headatlas.errors import OptionError
-from headatlas.numeric.hierarchy import cut_at
 from headatlas.stages.cluster.fit import Labels
-from headatlas.stages.cluster.forest import ClusterTree, NodeStability
+from headatlas.stages.cluster.forest import Grown
 
 WHOLE, SMALL, REAL = pa.int64(), pa.int32(), pa.float64()
 FIELDS = pa.schema(
@@ -27,18 +27,20 @@ FIELDS = pa.schema(
 )  # fmt: skip
 
 
-def nodes_table(tree: ClusterTree, stable: NodeStability, atlas: Atlas, of: str) -> pa.Table:
+def nodes_table(grown: Grown, atlas: Atlas, of: str) -> pa.Table:
     """One row per node; `maps` and `share` are of all labeled maps, `fitted` of those the tree was made from."""
-    counts = np.zeros(tree.nodes.leaves, np.int64)
+    nodes, stable = grown.tree.nodes, grown.stable
+    assert stable is not None
+    counts = np.zeros(nodes.leaves, np.int64)
     for _, leaves in read_blocks(atlas, "leaves", of):
         counts += np.bincount(leaves[leaves != MISSING], minlength=len(counts))
-    maps, number = tree.nodes.sums(counts), np.full(len(tree.nodes.parent), -1)
+    maps, number = nodes.sums(counts), np.full(len(nodes.parent), -1)
     number[list(stable.cut)] = np.arange(len(stable.cut))
     columns: dict[str, Any] = {
-        "node": np.arange(len(maps)), "parent": _known(tree.nodes.parent), "maps": maps, "fitted": tree.maps,
-        "height": tree.nodes.height / tree.variance, "share": maps / counts.sum(), "stability": stable.of_nodes,
+        "node": np.arange(len(maps)), "parent": _known(nodes.parent), "maps": maps, "fitted": grown.fitted,
+        "height": grown.height, "share": maps / counts.sum(), "stability": stable.of_nodes,
         "low": stable.low, "high": stable.high, "cut": number >= 0, "cluster": _known(number),
-        "first_leaf": tree.nodes.first, "last_leaf": tree.nodes.last,
+        "first_leaf": nodes.first, "last_leaf": nodes.last,
     }  # fmt: skip
     return pa.table({field.name: pa.array(columns[field.name]).cast(field.type) for field in FIELDS}, FIELDS)
 
@@ -51,6 +53,9 @@ def _known(numbers: NDArray[Any]) -> pa.Array:
 def nodes_at(nodes: pa.Table, k: int | None = None) -> list[int]:
     """The nodes that are the clusters of a cut, in the order of their labels: the most fitted maps first.
 
+    Cuts are nested, and the default cut is one of them: coarser ones merge the two most similar parts of it step by
+    step, finer ones split the node whose parts differ most.
+
     Parameters
     ----------
     nodes : pyarrow.Table
@@ -62,7 +67,10 @@ def nodes_at(nodes: pa.Table, k: int | None = None) -> list[int]:
     most = (nodes.num_rows + 1) // 2
     if k is not None and not 1 <= k <= most:
         raise OptionError(f"k {k}: the tree has {most} leaves. Choose a number from 1 to {most}")
-    cut = np.flatnonzero(nodes["cut"]).tolist() if k is None else cut_at(_parents(nodes), k)
+    if k is None:
+        cut = np.flatnonzero(nodes["cut"]).tolist()
+    else:
+        cut = [node for node, (least, largest) in node_levels(nodes, most).items() if least <= k <= largest]
     return sorted(cut, key=lambda node: (-fitted[node], first[node]))
 
 
@@ -107,9 +115,3 @@ def labels_at(nodes: pa.Table, leaves: NDArray[Any], cut: int | Sequence[int] | 
         part[:] = number
     labels: Labels = label[np.where(leaves == MISSING, len(label) - 1, leaves)]
     return labels
-
-
-def _parents(nodes: pa.Table) -> NDArray[np.int64]:
-    """The parent of each node, −1 for the root."""
-    parents: NDArray[np.int64] = nodes["parent"].fill_null(-1).to_numpy().astype(np.int64)
-    return parents

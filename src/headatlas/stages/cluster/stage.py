@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from headatlas import progress
 from headatlas.atlas import engine, schema
 from headatlas.atlas.blocks import block_size
+from headatlas.atlas.groups import group_column, read_groups
 from headatlas.atlas.sampled_maps import existing_heads
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
@@ -37,6 +38,7 @@ class Sample:
     index: Index
     space: PrincipalAxes
     x: Floats
+    units: NDArray[np.int64]  # the group of texts of each map, or the number of each head
 
 
 def cluster(atlas: Atlas, request: Request) -> Labels:
@@ -67,8 +69,11 @@ def _check(atlas: Atlas, of: str, request: Request) -> None:
 def take_sample(atlas: Atlas, of: str, level: str, sample: int, seed: int) -> Sample:
     """Read maps (or means of heads) and give them coordinates."""
     index, values = read_heads(atlas, of) if level == "heads" else sample_maps(atlas, of, sample, seed)
+    units = index[:, 0]
+    if level == "maps":
+        units = read_groups(atlas, group_column(atlas, None)).number[units]
     space = fit_space(values)
-    return Sample(index, space, space.apply(values))
+    return Sample(index, space, space.apply(values), units)
 
 
 def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None:
@@ -77,7 +82,7 @@ def _run(atlas: Atlas, result: engine.Result, of: str, request: Request) -> None
     sample = take_sample(atlas, of, request.level, START if everything else request.sample, seed)
     method.check(len(sample.x))
     small = thin(sample.index, method.trial, seed)
-    settled, stable, tried = method.settle(sample.x, sample.x[small], seed, units=sample.index[small, 0])
+    settled, stable, tried = method.settle(sample.x, sample.x[small], seed, units=sample.units[small])
     fit, fitted = settled.fit(sample.x, seed)
     if len(fit.centers) == 1:
         progress.say(f"{method.name} found a single cluster: {method.single}")

@@ -108,7 +108,7 @@ def _try(method: Method, sample: Sample, seed: int) -> quality.Row:
     row: quality.Row = {"method": method.name, "parameter": method.parameter, "value": value}
     try:
         small = thin(sample.index, method.trial, seed)
-        settled, stable, _ = method.settle(sample.x, sample.x[small], seed, bar=False, units=sample.index[small, 0])
+        settled, stable, _ = method.settle(sample.x, sample.x[small], seed, bar=False, units=sample.units[small])
         labels = settled.fit(sample.x, seed)[1]
     except DataError:
         return row | {"clusters": 0, "noise": 1.0} | dict.fromkeys(FIELDS.names[5:], np.nan)

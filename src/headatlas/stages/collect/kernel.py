@@ -14,13 +14,16 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
+from headatlas.stages.collect import distances
+
 F = np.float32
 ZERO, ONE, HALF = F(0), F(1), F(0.5)
 LOWEST = F(-87)  # e**-87 is close to the smallest normal float32; masked scores are clipped to it
 LOG2E, LN2_HIGH, LN2_LOW = F(1.4426950408889634), F(0.693359375), F(-2.12194440e-4)
 E0, E1, E2, E3, E4, E5 = F(1.9875691e-4), F(1.3981999e-3), F(8.3334519e-3), F(4.1665796e-2), F(1.6666666e-1), F(0.5)
 
-# places in the vector of sums that `reduce_heads` fills; offsets, relations, marks and separators follow in this order
+# places in the vector of sums that `reduce_heads` fills; offsets, relations, marks, separators and the sums of
+# `distances` follow in this order
 ENTROPY, ENTROPY_RELATIVE, LARGEST, DISTANCE, SIGNED, DEVIATION = range(6)
 OFFSETS = (-4, -3, -2, -1, 0, 1, 2, 3, 4)
 FIRST_OFFSET = 6
@@ -143,10 +146,16 @@ def reduce_heads(
     """Turn scores of some heads of one example into attention; fill pooled maps and sums."""
     heads, queries, keys = scores.shape
     bins = np.zeros((pooled.shape[1], keys), np.float32)
+    profile = np.zeros(queries + keys - 1, np.float32)  # attention by distance, from 1 - queries to keys - 1
+    inner = layout.inner
     rows, columns, places = layout.rows, layout.columns, layout.places
     starts, related = layout.relations
+    beyond = np.zeros(layout.pairs.shape[0] - 1)
     for h in range(heads):
         bins[:] = ZERO
+        profile[:] = ZERO
+        beyond[:] = 0.0
+        squares, inner_squares = 0.0, 0.0
         out = sums[h]
         out[:] = 0.0
         spread_queries, placed = 0, 0
@@ -157,6 +166,10 @@ def reduce_heads(
             row = scores[h, i, low:high]
             entropy, top = _softmax(row)
             _add_pooled(row, bins[:, low:high], rows[0][i], rows[1][i])
+            by_distance = profile[low - i + queries - 1 : high - i + queries - 1]
+            row_squares, inner_row_squares = distances.add_row(row, inner[low:high], by_distance)
+            squares += row_squares
+            inner_squares += inner_row_squares
             out[ENTROPY] += entropy
             out[LARGEST] += top
             if allowed[i] > 1:
@@ -178,10 +191,32 @@ def reduce_heads(
                 if layout.square and 0 <= i + o - REACH < keys:
                     out[FIRST_OFFSET + o] += full[i + o - REACH]
             for r in range(starts.shape[0]):
+                total, counted = 0.0, 0.0
                 for at in range(starts[r, i], starts[r, i + 1]):
-                    out[FIRST_RELATION + r] += full[related[at]]
+                    weight = full[related[at]]
+                    total += weight
+                    counted += weight * inner[related[at]]
+                out[FIRST_RELATION + r] += total
+                if r < beyond.shape[0]:  # marks come after the relations
+                    beyond[r] += counted
         _finish(out, queries, spread_queries, placed, starts.shape[0])
-        _sum_marks(out[FIRST_RELATION + starts.shape[0] :], bins, scores[h], layout.marks, layout.separators)
+        marks = out[FIRST_RELATION + starts.shape[0] :]
+        _sum_marks(marks, bins, scores[h], layout.marks, layout.separators)
+        key_sums = distances.key_sums(bins, queries)
+        rest = marks[layout.marks[0].shape[0] + 1 :]
+        rest[distances.BY_KEY] = distances.by_key(key_sums, layout.key_queries, squares)
+        rest[distances.BY_DISTANCE] = distances.by_distance(profile, layout.pairs[0], inner_squares)
+        distances.sum_windows(profile, queries, rest[distances.FIRST_WINDOW :])
+        distances.beyond_distance(
+            rest[distances.FIRST_BEYOND :],
+            beyond,
+            starts.shape[0],
+            key_sums,
+            layout.inner_marks,
+            profile,
+            layout.pairs,
+            queries,
+        )
         _pool_columns(bins, columns[0], columns[1], pooled[h])
 
 
@@ -236,7 +271,7 @@ def equal_pairs(query_ids: Any, key_ids: Any, induction: bool, causal: bool, cro
         for j in range(1 if induction else 0, keys):
             if key_ids[j - 1 if induction else j] != query_ids[i]:
                 continue
-            if not cross and (j > i if induction and causal else j == i):
+            if not cross and (j - 1 == i or (causal and j > i) if induction else j == i):
                 continue
             if count == len(pairs):
                 pairs = np.concatenate((pairs, np.empty(count, np.int64)))

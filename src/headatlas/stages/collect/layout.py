@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from headatlas.models.encode import Tokens
 from headatlas.models.model import Grid
 from headatlas.numeric.pooling import pooling_columns, pooling_rows
+from headatlas.sources import Beyond, Mark, Relation
 from headatlas.stages.collect import kernel
-from headatlas.statistics import SPECIAL, Mark, Modality, Relation, collected
+from headatlas.statistics import SPECIAL, Modality, collected
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
+ByDistance = tuple[Floats, Floats, tuple[Ints, Ints], Floats]  # the fields of a layout from `key_queries` to `pairs`
 Pairs = tuple[Ints, Ints]  # keys that belong to each query: start of each query's keys (query + 1,), keys
 NONE: Ints = np.empty(0, np.int64)
 PUNCTUATION = {".", ","}
@@ -32,6 +34,10 @@ class Layout(NamedTuple):
     relations: Pairs  # of all relations, end to end: starts (relation, query + 1), keys
     marks: tuple[Ints, Ints]  # keys to sum over all queries: starts (mark + 1,), keys
     separators: tuple[Ints, Ints]  # queries and keys that are separators
+    key_queries: Floats  # (key,) queries that a causal mask, if there is one, lets attend to the key
+    inner: Floats  # (key,) 1 for inner keys: neither the first token nor special
+    inner_marks: tuple[Ints, Ints]  # inner keys of marks that are compared with distance: starts (mark + 1,), keys
+    pairs: Floats  # (1 + compared, distance) inner pairs at each distance: of all, of each relation and of each mark
     grid: bool  # patches of an image, not tokens of a text
     square: bool  # queries and keys are the same tokens
 
@@ -56,6 +62,7 @@ def text_layout(
     """The layout of a text; queries and keys are the same tokens except in cross attention."""
     cross = queries is not keys
     n, m = len(queries), len(keys)
+    relations = [relation(queries, keys, causal) for relation in _TEXT_RELATIONS]
     separators = (NONE, NONE)
     if separator is not None:
         separators = _where(queries.ids == separator), _where(keys.ids == separator)
@@ -63,12 +70,49 @@ def text_layout(
         pooling_rows(n, resolution),
         pooling_columns(m, resolution),
         (_line(m, 1 / m if cross else 1), _line(n, 1 / n if cross else 1)),
-        _stacked([relation(queries, keys, causal) for relation in _TEXT_RELATIONS]),
+        _stacked(relations),
         _lists(_text_marks(keys, specials)),
         separators,
+        *_by_distance(queries, keys, causal, relations),
         grid=False,
         square=not cross,
     )
+
+
+def _by_distance(queries: Tokens, keys: Tokens, causal: bool, relations: Sequence[Pairs]) -> ByDistance:
+    """What is compared with attention by distance; nothing where queries and keys are different tokens."""
+    n, m = len(queries), len(keys)
+    key_queries = np.arange(n, 0, -1) if causal and queries is keys else np.full(m, n)
+    inner = ~np.asarray(keys.special, bool)
+    inner[:1] = False
+    if queries is not keys:
+        return key_queries.astype(np.float32), inner.astype(np.float32), (np.zeros(1, np.int64), NONE), _no_pairs(n, m)
+    marks = [mark(keys) for mark in _COMPARED_MARKS]
+    marks = [keys_of[inner[keys_of]] for keys_of in marks]
+    compared = [(np.repeat(np.arange(n), np.diff(starts)), related) for starts, related in relations]
+    compared += [(np.repeat(np.arange(n), len(keys_of)), np.tile(keys_of, n)) for keys_of in marks]
+    counts = [_inner_pairs(inner, causal)]
+    for query, key in compared:
+        allowed = inner[key] & ((key <= query) | (not causal))
+        counts.append(np.bincount((key - query + n - 1)[allowed], minlength=2 * n - 1))
+    return key_queries.astype(np.float32), inner.astype(np.float32), _lists(marks), np.stack(counts).astype(np.float32)
+
+
+def _inner_pairs(inner: NDArray[np.bool_], causal: bool) -> Ints:
+    """Number of pairs of a query and an inner key at each distance, from 1 - n to n - 1.
+
+    >>> _inner_pairs(np.array([False, True, True]), True)
+    array([0, 1, 2, 0, 0])
+    """
+    n = len(inner)
+    until = np.append(0, np.cumsum(inner))
+    distance = np.arange(1 - n, n)
+    counts = until[np.minimum(n, n + distance)] - until[np.maximum(0, distance)]
+    return np.where(causal & (distance > 0), 0, counts).astype(np.int64)
+
+
+def _no_pairs(queries: int, keys: int) -> Floats:
+    return np.zeros((1, queries + keys - 1), np.float32)
 
 
 @lru_cache(maxsize=64)
@@ -88,6 +132,10 @@ def image_layout(grid: Grid, resolution: int) -> Layout:
         _stacked([relation(places) for relation in _IMAGE_RELATIONS]),
         _lists([_where(kinds == name) for name in special_names(grid)]),
         (NONE, NONE),
+        np.full(count, count, np.float32),
+        (places[2] > 0).astype(np.float32),
+        (np.zeros(1, np.int64), NONE),
+        _no_pairs(count, count),
         grid=True,
         square=True,
     )
@@ -218,3 +266,7 @@ _MARKS: dict[str, Callable[[Tokens], Ints] | None] = {
     "punctuation": _punctuation,
 }
 _TEXT_MARKS = _in_order("text", Mark, _MARKS)
+COMPARED = tuple(entry.source.of for entry in collected("text") if isinstance(entry.source, Beyond))
+if COMPARED[: len(_RELATIONS)] != tuple(_RELATIONS):  # the kernel compares relations in their order, then marks
+    raise TypeError(f"statistics beyond distance must be those of all relations, then of marks: {COMPARED}")
+_COMPARED_MARKS = tuple(mark for name in COMPARED[len(_RELATIONS) :] if (mark := _MARKS[name]) is not None)

@@ -10,20 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.models.model import Kind, Model
-from headatlas.stages.collect import kernel
+from headatlas.sources import Beyond, Explained, Mark, Offset, Relation, RowMean, ToSeparators, Window
+from headatlas.stages.collect import distances, kernel
 from headatlas.stages.collect.layout import special_names
-from headatlas.statistics import (
-    SPECIAL,
-    Mark,
-    Modality,
-    Offset,
-    Relation,
-    RowMean,
-    Statistic,
-    ToSeparators,
-    collected,
-    special,
-)
+from headatlas.statistics import SPECIAL, Modality, Statistic, collected, special
 
 SPECIAL_TOKENS = ("cls_token", "sep_token", "bos_token", "eos_token", "unk_token", "mask_token")
 
@@ -83,6 +73,8 @@ def _places(declared: Sequence[Statistic]) -> tuple[list[int], int]:
     marks = [statistic.name for statistic in declared if isinstance(statistic.source, Mark)]
     first_mark = kernel.FIRST_RELATION + len(relations)
     first_separator = first_mark + len(marks)
+    first_distance = first_separator + 2
+    compared = [statistic.name for statistic in declared if isinstance(statistic.source, Beyond)]
 
     def place(statistic: Statistic) -> int:
         match statistic.source:
@@ -96,9 +88,16 @@ def _places(declared: Sequence[Statistic]) -> tuple[list[int], int]:
                 return first_mark + marks.index(statistic.name)
             case ToSeparators(queries):
                 return first_separator + ("separators", "rest").index(queries)
+            case Explained(by):
+                return first_distance + (distances.BY_KEY if by == "key" else distances.BY_DISTANCE)
+            case Window(nearest, farthest):
+                return first_distance + distances.FIRST_WINDOW + distances.WINDOWS.index((nearest, farthest))
+            case Beyond():
+                return first_distance + distances.FIRST_BEYOND + compared.index(statistic.name)
         raise AssertionError(f"{statistic.name} is not computed by the kernel")
 
-    return [place(statistic) for statistic in declared], first_separator + 2
+    count = first_distance + distances.FIRST_BEYOND + len(compared)
+    return [place(statistic) for statistic in declared], count
 
 
 def special_tokens(tokenizer: Any) -> dict[str, int]:

@@ -11,21 +11,23 @@ import pyarrow as pa
 from headatlas import progress
 from headatlas.atlas import engine, schema
 from headatlas.atlas.blocks import read_blocks
+from headatlas.atlas.groups import Groups, group_column, read_groups
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.stages.correlate import home, tables
 from headatlas.stages.correlate.contrasts import Statistics, compared
 from headatlas.stages.correlate.counts import Coded, read
-from headatlas.stages.correlate.dataset_columns import Column, read_columns, same_columns
+from headatlas.stages.correlate.dataset_columns import Column, column_values, read_columns, same_columns
 from headatlas.stages.correlate.effect import Draws
 from headatlas.stages.correlate.factors import Factor, head_tables, tests
-from headatlas.stages.correlate.groups import Groups, group_column, read_groups
 from headatlas.stages.correlate.input_changes import input_changes
 from headatlas.stages.correlate.locality import locality
-from headatlas.stages.correlate.names import Name, names
-from headatlas.stages.correlate.node_names import name_nodes, read_outline, rows_of
+from headatlas.stages.correlate.names import Name
+from headatlas.stages.correlate.node_names import cluster_names, name_outline, rows_of
+from headatlas.stages.correlate.outline import read_outline
 from headatlas.stages.correlate.summary import summary
-from headatlas.wording.thresholds import ANALYSIS
+from headatlas.stages.correlate.unlike import Usual, write_unlike
+from headatlas.wording.thresholds import ANALYSIS, GROUPS
 
 __all__ = ["clusters", "summary"]
 
@@ -44,8 +46,8 @@ def clusters(
 ) -> pa.Table:
     """Describe a clustering, and what the input changes in each head, and return the table `clusters`.
 
-    Writes the tables clusters, evidence, cells, associations, exemplars, profiles, related, locality, changes and text;
-    for a clustering by method `tree` also node_names.
+    Writes the tables clusters, evidence, cells, associations, exemplars, profiles, related, locality, changes,
+    switches, values and text, for a clustering by method `tree` also node_names; and the array unlike.
 
     >>> import headatlas as ha
     >>> texts = ["The cat sat.", "It slept, then it ate.", "Who ate? It did.", "A cat, a cat."]
@@ -90,28 +92,39 @@ def clusters(
     with engine.result(atlas, "correlate", of, options, inputs={"cluster": of}) as result:
         if not result.finished:
             groups = read_groups(atlas, group)
-            new_tables, facts = _describe(atlas, of, chosen, groups, permutations, seed, exemplars)
+            maps = read(atlas, of, groups.number)
+            new_tables, facts, usual = _describe(atlas, of, maps, chosen, groups, permutations, seed, exemplars)
             files = [result.write_table(name, table) for name, table in new_tables.items()]
+            if usual is not None:
+                files += write_unlike(result, facts["features"], maps, usual)
             result.finish(facts, files)
     return atlas.table("clusters", of)
 
 
 def _describe(
-    atlas: Atlas, of: str, columns: list[Column], groups: Groups, permutations: int, seed: int, exemplars: int
-) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-    """The tables of a clustering, and the facts recorded with it."""
+    atlas: Atlas,
+    of: str,
+    maps: Coded,
+    columns: list[Column],
+    groups: Groups,
+    permutations: int,
+    seed: int,
+    exemplars: int,
+) -> tuple[dict[str, pa.Table], dict[str, Any], Usual | None]:
+    """The tables of a clustering, the facts recorded with it, and what each head usually does."""
     facts = atlas.facts("cluster", of)
     level = facts.get("level", "maps")
-    maps = read(atlas, of, groups.number)
-    draws = Draws(groups.count, DRAWS if groups.count > 1 and level == "maps" else 0, seed)
-    rounds = 1 if level == "heads" else 2 + len(columns)
+    enough = groups.count >= GROUPS
+    draws = Draws(groups.count, DRAWS if enough and level == "maps" else 0, seed)
+    rounds = 0 if not enough else 1 if level == "heads" else 2 + len(columns)
     with progress.bar("correlate", rounds * permutations, "shuffles") as step:
         factors = tests(maps, columns, level=level, permutations=permutations, seed=seed, draws=draws, step=step)
     changed = input_changes(atlas, of, maps, columns, permutations=permutations, seed=seed, draws=DRAWS)
-    outline = read_outline(atlas, of, maps) if atlas.has_table("nodes", of) else None
-    statistics = compared(atlas, maps, seed, DRAWS, outline)
-    named = _named(maps, statistics)
-    localities = locality(maps.heads(), maps.layer, permutations, seed, head_tables(maps, draws))
+    outline = read_outline(atlas, of, maps, home.by_size(maps))
+    statistics = compared(atlas, maps, outline, seed, DRAWS)
+    nodes = name_outline(atlas, maps, outline, statistics)
+    named = cluster_names(outline, nodes)
+    localities = locality(maps.heads(), maps.layer, permutations if enough else 0, seed, head_tables(maps, draws))
     stability = {int(entry["cluster"]): entry.get("stability") for entry in facts.get("clusters", [])}
     new_tables = {
         "clusters": home.clusters(maps, named, factors, stability),
@@ -120,24 +133,19 @@ def _describe(
         "associations": tables.associations(factors, changed.shares),
         "exemplars": tables.examples_of(maps, _distance(atlas, maps, of), exemplars),
         "profiles": tables.profiles(maps, named),
-        "related": tables.related_heads(maps, statistics),
+        "related": tables.related_heads(maps, changed.distances),
         "locality": tables.neighbors(localities),
         "changes": changed.changes,
+        "switches": changed.switches,
+        "values": column_values(columns, len(maps.codes)),
         "text": changed.text,
     }
-    if outline is not None:
-        new_tables["node_names"] = tables.node_names(rows_of(outline, name_nodes(outline, statistics.parts, named)))
+    if atlas.has_table("nodes", of):
+        new_tables["node_names"] = tables.node_names(rows_of(outline, nodes))
     grouping = {"group": groups.column, "groups": groups.count}
     labels = {column.name: column.label for column in columns if column.label}
     about = grouping | changed.facts | {"labels": labels, "same_columns": same_columns(columns)}
-    return new_tables, _facts(maps, named, factors, level, statistics) | about
-
-
-def _named(maps: Coded, statistics: Statistics) -> dict[int, Name]:
-    """Names, the largest cluster first; noise has no phrases and no reasons."""
-    order = [code for code in home.by_size(maps) if maps.clusters[code] != schema.NOISE]
-    named = names({int(maps.clusters[code]): statistics.evidence(code) for code in order})
-    return named | {schema.NOISE: Name((), 1, (), False, 0)}
+    return new_tables, _facts(maps, named, factors, level, statistics) | about, changed.usual
 
 
 def _distance(atlas: Atlas, maps: Coded, of: str) -> Any:
@@ -154,10 +162,7 @@ def _facts(
     clusters = [int(cluster) for cluster in maps.clusters if cluster != schema.NOISE]
     return {
         "level": level,
-        "names": [
-            {"cluster": cluster, "phrases": list(named[cluster].phrases), "ordinal": named[cluster].ordinal}
-            for cluster in clusters
-        ],
+        "names": [{"cluster": cluster, "name": tables.cluster_text(cluster, named[cluster])} for cluster in clusters],
         "columns": [factor.name for factor in factors if factor.name not in ("head", "layer", "example")],
         "draws": DRAWS,
         "statistics_examples": statistics.examples,

@@ -14,8 +14,9 @@ from headatlas.atlas.store import Atlas
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.effect import Contrast, Draws, cliffs_delta
 from headatlas.stages.correlate.names import Evidence
-from headatlas.stages.correlate.node_names import Outline, PartSums, part_sums
+from headatlas.stages.correlate.outline import Outline, PartSums, part_sums
 from headatlas.statistics import COMBINED
+from headatlas.wording.thresholds import GROUPS
 
 Array = NDArray[Any]
 MAPS = 1_000_000  # with more maps, a random sample of whole examples is used
@@ -23,26 +24,26 @@ MAPS = 1_000_000  # with more maps, a random sample of whole examples is used
 
 @dataclass(frozen=True)
 class Statistics:
-    """Each statistic of every cluster against the rest, and the mean of each head (slot, statistic)."""
+    """Each statistic of every cluster against the rest."""
 
     contrasts: dict[str, Contrast]
-    means: Array
     examples: int
-    parts: dict[str, PartSums]  # sums over the parts of a tree; empty without one
+    parts: dict[str, PartSums]  # sums over the parts of the outline
 
     def evidence(self, code: int) -> list[Evidence]:
         """All statistics of one cluster."""
         evidence = []
         for name, contrast in self.contrasts.items():
             numbers = (contrast.mean, contrast.rest, contrast.delta, contrast.low, contrast.high)
-            evidence.append(Evidence(name, *(float(values[code]) for values in numbers)))
+            mean, rest, delta, low, high = (float(values[code]) for values in numbers)
+            evidence.append(Evidence(name, mean, rest, delta, low, high))
         return evidence
 
 
-def compared(atlas: Atlas, maps: Coded, seed: int, draws: int, outline: Outline | None = None) -> Statistics:
+def compared(atlas: Atlas, maps: Coded, outline: Outline, seed: int, draws: int) -> Statistics:
     """Cliff's delta of every statistic and cluster, one statistic at a time, with intervals over texts.
 
-    With the `outline` of a tree, statistics are also summed over its parts.
+    Statistics are also summed over the parts of the outline.
     """
     names = list(atlas.array("stats").attrs["stats"])
     examples, slots = maps.codes.shape
@@ -53,27 +54,21 @@ def compared(atlas: Atlas, maps: Coded, seed: int, draws: int, outline: Outline 
     values = read_statistics(atlas, maps, chosen)
     codes = maps.codes[chosen].ravel()
     group = np.unique(maps.group[chosen], return_inverse=True)[1]
-    bootstrap = Draws(int(group.max()) + 1, draws, seed)
+    groups = int(group.max()) + 1
+    bootstrap = Draws(groups, draws, seed) if groups >= GROUPS else None
     present, group_of_map = codes >= 0, np.repeat(group, slots)
-    parts = None if outline is None else outline.codes[chosen].ravel()
+    parts = outline.codes[chosen].ravel()
     sources = statistic_sources(names)
 
-    def compare(name: str) -> tuple[str, Contrast, PartSums | None]:
+    def compare(name: str) -> tuple[str, Contrast, PartSums]:
         combined = combined_statistic(values, *sources[name])
-        groups = group_of_map[present]
-        contrast = cliffs_delta(combined.ravel()[present], codes[present], groups, maps.kinds, bootstrap)
-        if outline is None or parts is None:
-            return name, contrast, None
-        return name, contrast, part_sums(name, combined.ravel(), parts, len(outline.parts))
+        compared_maps = (combined.ravel()[present], codes[present], group_of_map[present])
+        contrast = cliffs_delta(*compared_maps, maps.kinds, bootstrap)
+        return name, contrast, part_sums(name, combined.ravel(), parts, outline.parts)
 
     done = {name: (contrast, sums) for name, contrast, sums in parallel.run(compare, list(sources))}
-    contrasts = {name: done[name][0] for name in sources}
-    of_parts = {name: sums for name in sources if (sums := done[name][1]) is not None}
-    known = np.isfinite(values)
-    totals = np.where(known, values, 0).sum(1, dtype=np.float64)
-    with np.errstate(invalid="ignore"):
-        means = totals / known.sum(1)
-    return Statistics(contrasts, means.T, len(chosen), of_parts)
+    contrasts, sums = {name: done[name][0] for name in sources}, {name: done[name][1] for name in sources}
+    return Statistics(contrasts, len(chosen), sums)
 
 
 def statistic_sources(names: list[str]) -> dict[str, tuple[list[int], list[int]]]:

@@ -160,6 +160,15 @@ def _written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def column_values(columns: Sequence[Column], examples: int) -> pa.Table:
+    """A row for each example with its value of every column, null where it has none."""
+    table = {"example": pa.array(np.arange(examples))}
+    for column in columns:
+        codes = pa.array(column.codes, mask=column.codes < 0)
+        table[column.name] = pa.array(column.values).take(codes)
+    return pa.table(table)
+
+
 def same_columns(columns: Sequence[Column]) -> dict[str, str]:
     """Columns whose values nearly follow from an earlier one that is not such a column itself, and which one."""
     same: dict[str, str] = {}

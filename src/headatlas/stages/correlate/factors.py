@@ -25,6 +25,7 @@ from headatlas.stages.correlate.effect import (
     table_v,
 )
 from headatlas.wording import head_name
+from headatlas.wording.thresholds import GROUPS
 
 Array = NDArray[Any]
 Step = Callable[[int], None]
@@ -38,7 +39,7 @@ class Factor:
     `shuffled` says what is permuted: labels over the `heads` of an example or the `examples` of a head, values over
     `texts` or, where they differ within one, over texts of equally many `windows`, or heads over the `grid`.
     `untested` says why there is nothing to test: `one cluster`, `one value`, `one label per head`,
-    `same in all examples`. Numbers of a column may be `binned`; examples without a value are `left_out`.
+    `same in all examples`, `few groups`. Numbers of a column may be `binned`; examples without a value are `left_out`.
     """
 
     name: str
@@ -101,14 +102,19 @@ class Tally:
 def tests(
     maps: Coded, columns: list[Column], *, level: str, permutations: int, seed: int, draws: Draws, step: Step
 ) -> list[Factor]:
-    """Every factor in turn: head, layer, example, then the columns."""
+    """Every factor in turn: head, layer, example, then the columns; described only where there are too few texts."""
     counts = maps.examples()
+    if int(maps.group.max()) + 1 < GROUPS:
+        return _described(maps, counts, columns if level == "maps" else [])
     if level == "heads":
         return _of_heads(maps, counts, permutations, seed, step)
     factors = heads_and_layers(maps, permutations, seed, draws, step)
     factors.append(_examples(maps, counts, permutations, seed + 1, draws, step))
     for number, column in enumerate(columns):
-        factors.append(of_column(column, maps, counts, permutations, seed + 2 + number, draws, step))
+        if len(np.unique(maps.group[column.codes >= 0])) < GROUPS:
+            factors.append(_described_column(column, counts))
+        else:
+            factors.append(of_column(column, maps, counts, permutations, seed + 2 + number, draws, step))
     return factors
 
 
@@ -246,6 +252,35 @@ def _of_heads(maps: Coded, counts: Array, permutations: int, seed: int, step: St
     ]
 
 
+def _described(maps: Coded, counts: Array, columns: list[Column]) -> list[Factor]:
+    """All factors without a test: there are too few independent texts for one."""
+    heads = maps.heads()
+    return [
+        _plain("head", _head_names(maps), heads, _few(heads)),
+        _plain("layer", _layer_names(maps), maps.by_layer(heads), _few(maps.by_layer(heads))),
+        replace(_plain("example", (), counts, _few(counts)), cells={}),
+        *(_described_column(column, counts) for column in columns),
+    ]
+
+
+def _described_column(column: Column, counts: Array) -> Factor:
+    known = column.codes >= 0
+    ones = np.ones(int(known.sum()), np.int64)
+    table = shuffle.weighted_values(counts[known], column.codes[known], ones, len(column.values))
+    described = _plain(column.name, column.values, table, _few(table))
+    return replace(described, binned=column.binned, left_out=column.left_out)
+
+
+def _few(table: Array) -> str:
+    return _one_only(table) or "few groups"
+
+
+def _one_only(table: Array) -> str | None:
+    """Why a table cannot be tested however many texts there are."""
+    rows, columns = int((table.sum(1) > 0).sum()), int((table.sum(0) > 0).sum())
+    return "one cluster" if columns < 2 else "one value" if rows < 2 else None
+
+
 def _plain(name: str, values: tuple[str, ...], table: Array, untested: str) -> Factor:
     """A factor without a test."""
     nothing = np.full(table.shape, np.nan)
@@ -291,12 +326,11 @@ def _factor(
     rows, columns = int((table.sum(1) > 0).sum()), int((table.sum(0) > 0).sum())
     n = int(table.sum())
     low, high = interval(cramers_v(drawn, n, rows, columns))
-    untested = "one cluster" if columns < 2 else "one value" if rows < 2 else None
     return Factor(
         name, values, table, table_v(table), adjusted_information(table),
         p=(1 + tally.above) / (1 + permutations), low=float(low), high=float(high),
         chance=float(cramers_v(np.array(tally.phi / permutations), n, rows, columns)),
-        permutations=permutations, shuffled=shuffled, untested=untested, cells=cells,
+        permutations=permutations, shuffled=shuffled, untested=_one_only(table), cells=cells,
     )  # fmt: skip
 
 

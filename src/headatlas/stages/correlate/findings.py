@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from headatlas import wording
+from headatlas.atlas import summaries
 from headatlas.atlas.store import Atlas
 from headatlas.statistics import statistic
 
 MOST = 5  # columns
+PATTERNS = 2  # to which heads switch, for each column
 Row = dict[str, Any]
 
 
@@ -30,11 +32,16 @@ def findings(atlas: Atlas, of: str) -> list[str]:
         if row["rank"] is not None and same.get(row["column"]) is None:
             by_column[row["column"]].append(row)
     order = sorted(by_column, key=lambda column: column in labels)  # columns of the dataset come first
-    sentences = []
+    switches = _switches(atlas, of)
+    sentences: list[str] = []
     for column in order[:MOST]:
-        changed = by_column[column]
-        why = contrast(changed, facts["thresholds"]["differs"])
-        sentences.append(wording.changes_line(column, labels.get(column, column), _heads(changed), why))
+        lines, switching = switch_lines(column, switches.get(column, []), summaries.names(atlas, of))
+        changed = [row for row in by_column[column] if (row["layer"], row["head"]) not in switching]
+        sentences += lines
+        if changed:
+            why = contrast(changed, facts["thresholds"]["differs"])
+            label = labels.get(column, column)
+            sentences.append(wording.changes_line(column, label, _heads(changed), why, more=bool(lines)))
     if len(order) > MOST:
         command = f"headatlas table {atlas.files.url} changes --of {of}"
         sentences.append(wording.more_columns_line(len(order) - MOST, command))
@@ -45,12 +52,44 @@ def findings(atlas: Atlas, of: str) -> list[str]:
     return sentences or [_nothing(rows, labels, facts["thresholds"])]
 
 
+def _switches(atlas: Atlas, of: str) -> dict[str, list[Row]]:
+    """The rows of the table `switches` by column; none for a result of an earlier version."""
+    by_column: dict[str, list[Row]] = defaultdict(list)
+    if atlas.has_table("switches", of):
+        for row in atlas.table("switches", of).to_pylist():
+            by_column[row["column"]].append(row)
+    return by_column
+
+
+def switch_lines(column: str, rows: Sequence[Row], names: Mapping[int, str]) -> tuple[list[str], set[tuple[int, int]]]:
+    """Sentences on the patterns to which most heads switch, and these heads. A head is mentioned once.
+
+    Of two patterns with as many heads, that of the rarer value comes first.
+    """
+    lines: list[str] = []
+    mentioned: set[tuple[int, int]] = set()
+    while len(lines) < PATTERNS:
+        by_pattern: dict[tuple[int, str], list[Row]] = defaultdict(list)
+        for row in rows:
+            if (row["layer"], row["head"]) not in mentioned:
+                by_pattern[row["cluster"], row["value"]].append(row)
+        if not by_pattern:
+            break
+        cluster, value = max(by_pattern, key=lambda key: (len(by_pattern[key]), -by_pattern[key][0]["n"]))
+        heads = by_pattern[cluster, value]
+        shares = [wording.HeadShare(layer=row["layer"], head=row["head"], share=row["share"]) for row in heads]
+        share, otherwise = (sum(row[name] for row in heads) / len(heads) for name in ("share", "otherwise"))
+        lines.append(wording.switches_line(column, value, names[cluster], shares, share, otherwise))
+        mentioned |= {(row["layer"], row["head"]) for row in heads}
+    return lines, mentioned
+
+
 def _nothing(rows: Sequence[Row], labels: dict[str, str], thresholds: dict[str, Any]) -> str:
     """Why there is nothing to report."""
     tested = list(dict.fromkeys(row["column"] for row in rows if row["p"] is not None))
     few = [row["groups"] for row in rows if row["untested"] == "few groups"]
     if few and not tested:
-        return wording.few_groups_line(max(few), thresholds["groups"])
+        return wording.few_texts(max(few), thresholds["groups"])
     columns = [labels.get(column, column) for column in tested]
     return wording.no_changes_line(columns, thresholds["explained"], thresholds["significant"])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from headatlas.numeric.metrics import entropy
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.factors import Factor
 from headatlas.stages.correlate.names import Name
-from headatlas.stages.correlate.tables import FLAG, REAL, REASON, TEXT, WHOLE, make_table
-from headatlas.wording import Association, HeadShare, cluster_name
+from headatlas.stages.correlate.tables import NAME, REAL, TEXT, WHOLE, cluster_text, make_table, name_columns
+from headatlas.wording import Association, HeadShare
 from headatlas.wording.thresholds import MOSTLY, SIGNIFICANT, SURPLUS, WORTH
 
 Array = NDArray[Any]
@@ -25,8 +24,7 @@ ASSOCIATION = pa.struct({"column": TEXT, "value": TEXT, "ratio": REAL, "q": REAL
 FIELDS = {
     "cluster": pa.int32(), "name": TEXT, "maps": WHOLE, "share": REAL, "stability": REAL, "mostly": pa.int32(),
     "layers": pa.list_(pa.int32()), "heads": pa.list_(HEAD), "head_entropy": REAL, "examples": WHOLE,
-    "association": ASSOCIATION, "phrases": pa.list_(TEXT), "ordinal": pa.int32(), "reasons": pa.list_(REASON),
-    "named": FLAG, "statistics": pa.int32(),
+    "association": ASSOCIATION, **NAME,
 }  # fmt: skip
 
 
@@ -48,18 +46,9 @@ def clusters(
              "stability": stability.get(cluster), "layers": layers_of(layer, code),
              "heads": heads_of(maps, head, code), "mostly": int(mostly.sum()), "head_entropy": spread,
              "examples": int((maps.codes == code).any(1).sum()), "association": strongest(columns, code)}
-            | _called(cluster, named[cluster])
+            | name_columns(named[cluster]) | {"name": cluster_text(cluster, named[cluster])}
         )  # fmt: skip
     return make_table(rows, FIELDS)
-
-
-def _called(cluster: int, name: Name) -> dict[str, Any]:
-    """The columns that hold a name and its reasons."""
-    return {
-        "name": cluster_name(cluster, name.phrases, name.ordinal), "phrases": list(name.phrases),
-        "ordinal": name.ordinal, "reasons": [asdict(reason) for reason in name.reasons], "named": name.named,
-        "statistics": name.statistics,
-    }  # fmt: skip
 
 
 def by_size(maps: Coded) -> list[int]:

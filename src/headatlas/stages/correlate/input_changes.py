@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from headatlas import progress
 from headatlas.atlas.store import Atlas
@@ -15,32 +17,44 @@ from headatlas.stages.correlate.changes import Change, Share, changes
 from headatlas.stages.correlate.contrasts import read_statistics
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.dataset_columns import Column
-from headatlas.stages.correlate.design import design
+from headatlas.stages.correlate.design import Design, design
 from headatlas.stages.correlate.differing import Difference, differences
 from headatlas.stages.correlate.effect import Draws
 from headatlas.stages.correlate.explained import Within, variance_shares
+from headatlas.stages.correlate.heads import distance_scale, head_distances
+from headatlas.stages.correlate.switches import SWITCHES_TABLE, switches
 from headatlas.stages.correlate.tables import REAL, TEXT, WHOLE, make_table
+from headatlas.stages.correlate.unlike import Usual, flags, usual
 from headatlas.stages.correlate.vectors import read_vectors
 from headatlas.wording.thresholds import EXPLAINED, GROUPS, SIGNIFICANT
 
+Array = NDArray[Any]
+Ranks = dict[tuple[int, int], int]  # of slots and columns
 MEAN = pa.struct({"value": TEXT, "mean": REAL})
 DIFFERENCE = pa.struct({"statistic": TEXT, "spread": REAL, "means": pa.list_(MEAN)})
+VALUE = pa.struct({"value": TEXT, "n": WHOLE, "unlike": WHOLE})
 CHANGES = (
     {"layer": pa.int32(), "head": pa.int32(), "column": TEXT, "rank": pa.int32()}
     | dict.fromkeys(("eta2", "chance", "explained", "low", "high", "p", "q"), REAL)
     | {"n": WHOLE, "groups": WHOLE, "untested": TEXT, "statistics": pa.list_(DIFFERENCE)}
+    | {"values": pa.list_(VALUE)}
 )
 WITHIN = {"layer": pa.int32(), "head": pa.int32()} | dict.fromkeys(("within", "total", "share", "low", "high"), REAL)
 
 
 @dataclass(frozen=True)
 class InputChanges:
-    """The tables `changes` and `text`, the share of variance that each factor explains, and what was read."""
+    """The tables `changes`, `text` and `switches`, distances of heads, what each factor explains, what was read, and
+    what each head usually does; None if there are no vectors.
+    """
 
     changes: pa.Table
     text: pa.Table
+    switches: pa.Table
+    distances: Array  # (slot, slot) of the heads' vectors
     shares: dict[str, Share] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
+    usual: Usual | None = None
 
 
 def features_of(atlas: Atlas, of: str) -> str | None:
@@ -54,7 +68,8 @@ def input_changes(
     """Compare the vectors of every head between the values of each column."""
     features = features_of(atlas, of)
     if features is None:
-        return InputChanges(make_table([], CHANGES), make_table([], WITHIN))
+        none = make_table([], SWITCHES_TABLE)
+        return InputChanges(make_table([], CHANGES), make_table([], WITHIN), none, np.empty((0, 0)))
     vectors = read_vectors(atlas, features, maps, seed)
     bootstrap = Draws(vectors.groups, draws if vectors.groups >= GROUPS else 0, seed)
     designs = [
@@ -67,18 +82,48 @@ def input_changes(
         shares, within = variance_shares(vectors, maps.layer, bootstrap)
         statistics = read_statistics(atlas, maps, vectors.examples)
         differing = differences(statistics, atlas.array("stats").attrs["stats"], designs)
+        distances = head_distances(vectors, seed)
+        usually = usual(vectors)
+        unlike = flags(vectors, usually)
+    values = [_values(column, plan, unlike) for column, plan in zip(columns, designs, strict=True)]
+    changed = _ranks(rows)
     shares |= {column.name: share for column, share in zip(columns, pooled, strict=True)}
-    facts = {"features": features, "vectors_examples": len(vectors.examples), "vectors_groups": vectors.groups}
-    return InputChanges(_changes(maps, columns, rows, differing), _text(maps, within), shares, facts)
+    facts = {
+        "features": features, "vectors_examples": len(vectors.examples), "vectors_groups": vectors.groups,
+        "head_distance": distance_scale(distances),
+    }  # fmt: skip
+    return InputChanges(
+        _changes(maps, columns, rows, changed, differing, values), _text(maps, within),
+        switches(maps, columns, changed), distances, shares, facts, usually,
+    )  # fmt: skip
+
+
+def _ranks(rows: Sequence[Change]) -> Ranks:
+    """The heads (slots) and columns that matter, the largest share first."""
+    matters = [row for row in rows if row.q < SIGNIFICANT and row.share.explained >= EXPLAINED]
+    matters.sort(key=lambda row: (-row.share.explained, row.slot, row.column))
+    return {(row.slot, row.column): number for number, row in enumerate(matters)}
+
+
+def _values(column: Column, plan: Design, unlike: Array) -> list[list[dict[str, Any]]]:
+    """For each head and value of a column: how many examples there are, and how many it treats unlike others."""
+    member = np.eye(plan.kinds, dtype=np.int64)[plan.codes]  # (row, value)
+    counts, total = unlike[:, plan.rows].astype(np.int64) @ member, member.sum(0)
+    return [
+        [{"value": value, "n": int(total[at]), "unlike": int(of_head[at])} for at, value in enumerate(column.values)]
+        for of_head in counts
+    ]
 
 
 def _changes(
-    maps: Coded, columns: Sequence[Column], rows: Sequence[Change], differing: list[list[list[Difference]]]
+    maps: Coded,
+    columns: Sequence[Column],
+    rows: Sequence[Change],
+    rank: Ranks,
+    differing: list[list[list[Difference]]],
+    values: list[list[list[dict[str, Any]]]],
 ) -> pa.Table:
     """A row for each head and column; those that change first, the largest share first."""
-    matters = [row for row in rows if row.q < SIGNIFICANT and row.share.explained >= EXPLAINED]
-    matters.sort(key=lambda row: (-row.share.explained, row.slot, row.column))
-    rank = {(row.slot, row.column): number for number, row in enumerate(matters)}
     ordered = sorted(rows, key=lambda row: (rank.get((row.slot, row.column), len(rows)), row.slot, row.column))
     table = [
         {"layer": maps.layer[row.slot], "head": maps.head[row.slot], "column": columns[row.column].name,
@@ -86,7 +131,8 @@ def _changes(
          "explained": row.share.explained, "low": row.share.low, "high": row.share.high,
          "p": row.share.p if row.untested is None else None, "q": row.q, "n": row.n, "groups": row.groups,
          "untested": row.untested,
-         "statistics": [_difference(item, columns[row.column]) for item in differing[row.column][row.slot]]}
+         "statistics": [_difference(item, columns[row.column]) for item in differing[row.column][row.slot]],
+         "values": values[row.column][row.slot]}
         for row in ordered
     ]  # fmt: skip
     return make_table(table, CHANGES)

@@ -33,13 +33,15 @@ class Locality:
     high: float
     p: float
     permutations: int
+    untested: str | None = None  # why there is no p: `few groups`, `few layers`
 
 
 def locality(table: Array, layer: Array, permutations: int, seed: int, drawn: Array) -> list[Locality]:
     """Both kinds of neighbors, from counts (slot, code); `drawn` (draw, slot, code) gives the intervals.
 
     Heads of a layer have no order, so all of them are neighbors. The null for one layer permutes heads in the grid;
-    for adjacent layers it permutes whole layers. If there are few layers, every order is tried.
+    for adjacent layers it permutes whole layers. If there are few layers, every order is tried. Without permutations,
+    because there are too few texts, nothing is tested.
     """
     layer = np.unique(layer, return_inverse=True)[1]
     similarities = similarity(shares(table))
@@ -47,12 +49,17 @@ def locality(table: Array, layer: Array, permutations: int, seed: int, drawn: Ar
     spread = [_differences(similarity(shares(draw)), layer) for draw in draws]
     low, high = interval(np.array(spread).reshape(-1, 2))
     observed = _differences(similarities, layer)
-    tests = [_same(similarities, layer, permutations, seed), _adjacent(similarities, layer, permutations, seed)]
+    tests: list[tuple[float, int]] = [(float("nan"), 0)] * 2
+    if permutations:
+        tests = [_same(similarities, layer, permutations, seed), _adjacent(similarities, layer, permutations, seed)]
     baseline = _all_pairs(similarities, layer)
-    return [
-        Locality(name, observed[n] + baseline[n], baseline[n], observed[n], float(low[n]), float(high[n]), *tests[n])
-        for n, name in enumerate(("same layer", "adjacent layers"))
-    ]
+    localities = []
+    for n, name in enumerate(("same layer", "adjacent layers")):
+        p, shuffles = tests[n]
+        untested = None if p == p else "few layers" if permutations else "few groups"
+        numbers = (observed[n] + baseline[n], baseline[n], observed[n], float(low[n]), float(high[n]))
+        localities.append(Locality(name, *numbers, p, shuffles, untested))
+    return localities
 
 
 def _mean(similarities: Array, pairs: Array) -> float:

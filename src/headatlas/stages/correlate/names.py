@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headatlas.statistics import COMBINED, Statistic, statistic
+from headatlas.wording import Distinction
 
 LEAST = 0.33  # no cluster is named after a smaller Cliff's delta
-SMALL = 0.15  # … but may tell two clusters of the same name apart, if their deltas differ by LEAST
 MASS = 0.15  # attention that must go to a kind of token for a cluster to be named after it …
 FAINT = 0.10  # … or this much, if it is twice that of the rest
 ALONE = 0.6  # share of one offset in a window of four from which on the offset gives the name
+MOST = 2  # phrases in a name
 
 # sums of neighboring offsets; they name a cluster if no part of them has most of the mass, and one side only if it has
 # most of both
 WINDOWS = {name: {*source.plus} for name, source in COMBINED.items() if not source.minus}
+# a fixed place implies where it is
+IMPLIED = {"offset": {"direction", "reach"}, "first": {"direction"}}
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A statistic in a cluster and in the rest."""
+    """A statistic in a cluster and in the rest. A phrase that `fits` also holds for most of the cluster's maps."""
 
     statistic: str
     mean: float
@@ -29,6 +31,36 @@ class Evidence:
     delta: float
     low: float
     high: float
+    fits: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where the maps of a cluster are: what tells it from others if its statistics do not.
+
+    `heads`, `layers` and `examples` have at least half of its maps; they are empty where that takes too many to mean
+    anything.
+    """
+
+    heads: tuple[tuple[int, int], ...] = ()
+    layers: tuple[int, ...] = ()
+    examples: tuple[int, ...] = ()
+    lead: tuple[int, int] = (0, 0)  # the head with most of its maps
+    length: float = float("nan")  # mean number of tokens of its texts
+    first: tuple[int, int, int] = (0, 0, 0)  # example, layer and head of its first map; no two clusters share one
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is to be named: a cluster, or a node of a tree, which is a cluster at some `levels` of detail, from – to."""
+
+    evidence: Sequence[Evidence]
+    home: Home = field(default_factory=Home)
+    levels: tuple[int, int] = (0, 0)
+
+    def meets(self, other: Subject) -> bool:
+        """Whether both are clusters at some level, so that they need different names."""
+        return self.levels[0] <= other.levels[1] and other.levels[0] <= self.levels[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,47 +72,63 @@ class Phrase:
     score: float
     why: Evidence
 
+    @property
+    def rank(self) -> int:
+        """Order among phrases that fit equally well."""
+        return statistic(self.why.statistic).rank
+
+    @property
+    def spread(self) -> bool:
+        """Whether it says how attention is spread, not which kind of token has it."""
+        return statistic(self.why.statistic).low is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A cluster's phrases and the reasons for them.
+    """A cluster's phrases and the reasons for them, and what tells it from others with the same phrases.
 
-    `ordinal` tells clusters of the same phrases apart, from 1. Where no phrase fits, `named` is False and the reason is
-    the most telling of the `statistics` that could be compared, if any could.
+    Where no phrase fits, `named` is False and the reason is the most telling of the `statistics` that could be
+    compared, if any could.
     """
 
-    phrases: tuple[str, ...]
-    ordinal: int
-    reasons: tuple[Evidence, ...]
-    named: bool
-    statistics: int
+    phrases: tuple[str, ...] = ()
+    reasons: tuple[Evidence, ...] = ()
+    named: bool = False
+    statistics: int = 0
+    distinction: Distinction | None = None
 
 
-def phrases(evidence: Sequence[Evidence], least: float = LEAST) -> list[Phrase]:
+def phrases(evidence: Sequence[Evidence]) -> list[Phrase]:
     """The phrases that fit, the most telling first, one of each family.
 
     A kind of token scores its delta plus how much more attention goes to it than in the rest; breadth, reach and
-    direction score their delta alone, so that a clear pattern of tokens comes before them.
+    direction score their delta alone, so that a clear pattern of tokens comes before them. Of two phrases for one of
+    these, the stricter one, of lower rank, is taken: what spreads evenly also spreads widely.
     """
-    means = {item.statistic: item.mean for item in evidence}
-    fitting = [phrase for item in evidence if (phrase := _phrase(item, means, least)) is not None]
-    fitting.sort(key=lambda phrase: (-round(phrase.score, 2), statistic(phrase.why.statistic).rank))
-    return list({phrase.family: phrase for phrase in reversed(fitting)}.values())[::-1]
+    means = {item.statistic: item.mean for item in evidence if item.fits}
+    fitting = [phrase for item in evidence if (phrase := _phrase(item, means)) is not None]
+    fitting.sort(key=lambda phrase: (-round(phrase.score, 2), phrase.rank))
+    strictest = {phrase.family: phrase.rank for phrase in sorted(fitting, key=lambda phrase: -phrase.rank)}
+    fitting = [phrase for phrase in fitting if not phrase.spread or phrase.rank == strictest[phrase.family]]
+    first: dict[str, Phrase] = {}
+    for phrase in fitting:
+        first.setdefault(phrase.family, phrase)
+    return list(first.values())
 
 
-def _phrase(evidence: Evidence, means: Mapping[str, float], least: float) -> Phrase | None:
-    if not abs(evidence.delta) >= least:
+def _phrase(evidence: Evidence, means: Mapping[str, float]) -> Phrase | None:
+    declared, difference = statistic(evidence.statistic), evidence.mean - evidence.rest
+    if declared.high is None or not evidence.fits:
         return None
-    declared = statistic(evidence.statistic)
-    if declared.high is None:
+    if not (abs(evidence.delta) >= LEAST and abs(difference) >= declared.least and evidence.delta * difference > 0):
         return None
     if declared.low is not None:  # how attention is spread
         return _spread(evidence, declared)
     considerable = evidence.mean >= MASS or (evidence.mean >= FAINT and evidence.mean >= 2 * evidence.rest)
-    if evidence.delta < 0 or not considerable or _better_described(evidence, means):
+    possible = evidence.mean <= 1  # offsets are means over different queries: in texts of a few tokens, sums exceed 1
+    if evidence.delta < 0 or not considerable or not possible or _better_described(evidence, means):
         return None
-    score = evidence.delta + max(0.0, evidence.mean - evidence.rest)
-    return Phrase(declared.high.phrase, declared.group, score, evidence)
+    return Phrase(declared.high.phrase, declared.group, evidence.delta + difference, evidence)
 
 
 def _spread(evidence: Evidence, declared: Statistic) -> Phrase | None:
@@ -102,52 +150,57 @@ def _better_described(evidence: Evidence, means: Mapping[str, float]) -> bool:
     return most >= ALONE * evidence.mean or evidence.mean < ALONE * max(wider, default=0.0)
 
 
-def names(evidence: Mapping[int, Sequence[Evidence]]) -> dict[int, Name]:
-    """Name each cluster; clusters come in order of importance, since later ones get the higher ordinals.
+def name_phrases(subjects: Mapping[int, Subject]) -> dict[int, Name]:
+    """The phrases of each subject: the most telling one and, where others have it too, one that tells it from these.
 
     >>> sink = [Evidence("special:[SEP]", 0.8, 0.1, 0.9, 0.88, 0.92), Evidence("largest", 0.7, 0.3, 0.4, 0.3, 0.5)]
-    >>> named = names({0: sink, 1: [sink[0], Evidence("largest", 0.4, 0.4, 0.0, -0.1, 0.1)]})
-    >>> named[0].phrases, named[1].phrases
-    (('separator sink', 'sharp'), ('separator sink',))
+    >>> both = {0: Subject(sink), 1: Subject([sink[0], Evidence("largest", 0.4, 0.4, 0.0, -0.1, 0.1)])}
+    >>> [name.phrases for name in name_phrases(both).values()]
+    [('rests on separators', 'focuses sharply'), ('rests on separators',)]
     """
-    used = {cluster: phrases(items)[:1] for cluster, items in evidence.items()}
-    for _ in range(2):
-        used = {cluster: chosen + _more(cluster, used, evidence) for cluster, chosen in used.items()}
-    ordinals: Counter[frozenset[str]] = Counter()  # the order of phrases does not matter
-    named = {}
-    for cluster, chosen in used.items():
-        same = frozenset(phrase.text for phrase in chosen)
-        ordinals[same] += 1
-        named[cluster] = _name(chosen, ordinals[same], evidence[cluster])
-    return named
+    used = {key: phrases(subject.evidence)[:1] for key, subject in subjects.items()}
+    for _ in range(MOST - 1):
+        same = rivals(subjects, {key: frozenset(phrase.text for phrase in chosen) for key, chosen in used.items()})
+        used = {
+            key: chosen + _more(subjects[key], chosen, [subjects[other] for other in same[key]])
+            for key, chosen in used.items()
+        }
+    return {key: _name(chosen, subjects[key].evidence) for key, chosen in used.items()}
 
 
-def _name(chosen: Sequence[Phrase], ordinal: int, evidence: Sequence[Evidence]) -> Name:
+def rivals(subjects: Mapping[int, Subject], texts: Mapping[int, frozenset[str]]) -> dict[int, list[int]]:
+    """The others that need a different name but have the same phrases, in whatever order."""
+    groups: dict[frozenset[str], list[int]] = {}
+    for key in subjects:
+        groups.setdefault(texts[key], []).append(key)
+    return {
+        key: [other for other in groups[texts[key]] if other != key and subject.meets(subjects[other])]
+        for key, subject in subjects.items()
+    }
+
+
+def _name(chosen: Sequence[Phrase], evidence: Sequence[Evidence]) -> Name:
     comparable = [item for item in evidence if item.delta == item.delta]  # NaN: there is nothing to compare with
     reasons = [phrase.why for phrase in chosen]
     if not chosen and comparable:
         reasons = [max(comparable, key=lambda item: abs(item.delta))]
-    texts = tuple(phrase.text for phrase in chosen)
-    return Name(texts, ordinal, tuple(reasons), bool(chosen), len(comparable))
+    return Name(tuple(phrase.text for phrase in chosen), tuple(reasons), bool(chosen), len(comparable))
 
 
-def _more(cluster: int, used: Mapping[int, list[Phrase]], evidence: Mapping[int, Sequence[Evidence]]) -> list[Phrase]:
-    """The phrase that best distinguishes a cluster from those of the same name, if there are any."""
-    texts = {phrase.text for phrase in used[cluster]}
-    same = [other for other in used if other != cluster and {phrase.text for phrase in used[other]} == texts]
-    if not texts or not same:
+def _more(subject: Subject, chosen: Sequence[Phrase], others: Sequence[Subject]) -> list[Phrase]:
+    """The phrase that best tells a subject from those of the same name, if there are any."""
+    if not chosen or not others:
         return []
-    other_deltas: dict[str, list[float]] = {}
-    for other in same:
-        for item in evidence[other]:
-            other_deltas.setdefault(item.statistic, []).append(item.delta)
-    families = {phrase.family for phrase in used[cluster]}
-    families |= {"direction"} if families & {"offset", "first"} else set()  # a fixed offset implies the direction
-    candidates = [phrase for phrase in phrases(evidence[cluster], SMALL) if phrase.family not in families]
+    families = {phrase.family for phrase in chosen}
+    families |= {implied for family in families for implied in IMPLIED.get(family, ())}
+    candidates = [phrase for phrase in phrases(subject.evidence) if phrase.family not in families]
+    deltas: dict[str, list[float]] = {phrase.why.statistic: [] for phrase in candidates}
+    for item in (item for other in others for item in other.evidence if item.statistic in deltas):
+        deltas[item.statistic] += [item.delta] if item.delta == item.delta else []
 
     def difference(phrase: Phrase) -> float:
-        others = [delta for delta in other_deltas[phrase.why.statistic] if delta == delta]
-        return abs(phrase.why.delta - sum(others) / len(others)) if others else 0.0
+        known = deltas[phrase.why.statistic]
+        return abs(phrase.why.delta - sum(known) / len(known)) if known else 0.0
 
     distinct = (phrase for phrase in candidates if difference(phrase) >= LEAST)
     return sorted(distinct, key=lambda phrase: -difference(phrase))[:1]

@@ -28,18 +28,28 @@ class NullTables:
         if of not in atlas.results("null"):
             return cls()
         shares, heads, locality = (
-            [row for row in atlas.table(name, of).to_pylist() if row["kind"] != REAL]
-            for name in ("null_shares", "null_heads", "null_locality")
+            atlas.table(name, of).to_pylist() for name in ("null_shares", "null_heads", "null_locality")
         )
-        return cls(shares, heads, locality)
+        return cls(shares, heads, [row for row in locality if row["kind"] != REAL])
 
-    def shares_of(self, cluster: int) -> str:
-        """The share of a cluster under each null model; empty if it is not known."""
+    def of_cluster(self, cluster: int, mostly: float) -> str:
+        """The share of a cluster under each null model, and its heads; empty if they are not known."""
         rows = [row for row in self.shares if row["cluster"] == cluster]
         if not rows:
             return ""
         here = f"{wording.percent(rows[0]['share_real'])} on the same examples"
-        return f"{wording.null_shares({row['kind']: row['share'] for row in rows})}; {here}"
+        text = f"{wording.null_shares({row['kind']: row['share'] for row in rows})}; {here}"
+        heads = self._main_pattern(cluster, mostly)
+        return f"{text}; {wording.null_heads(heads.pop(REAL), heads)}" if heads else text
+
+    def _main_pattern(self, cluster: int, mostly: float) -> dict[str, int]:
+        """Of how many heads a cluster is the main pattern, for each kind of maps; empty for earlier versions."""
+        counts: dict[str, int] = {}
+        for row in self.heads:
+            share = next((part["share"] for part in row.get("shares", []) if part["cluster"] == cluster), None)
+            if share is not None:
+                counts[row["kind"]] = counts.get(row["kind"], 0) + (share >= mostly)
+        return counts
 
     def extended(self, entries: Sequence[Entry]) -> list[Entry]:
         """Entries about all clusters together, with what holds under each null model."""
@@ -49,9 +59,9 @@ class NullTables:
 
     def _jobs(self) -> str:
         kinds = dict.fromkeys(row["kind"] for row in self.heads)
-        heads = sum(row["kind"] == next(iter(kinds)) for row in self.heads)
         one_job = {kind: sum(row["one_job"] for row in self.heads if row["kind"] == kind) for kind in kinds}
-        return wording.null_jobs(heads, one_job)
+        one_job.pop(REAL)
+        return wording.null_jobs(len(self.heads) // len(kinds), one_job)
 
     def _similar(self, neighbors: str) -> str:
         rows = [row for row in self.locality if row["neighbors"] == neighbors]

@@ -29,16 +29,15 @@ def summary(atlas: Atlas, of: str | None = None) -> str:
     thresholds = atlas.facts("correlate", of)["thresholds"]
     rows: list[Row] = atlas.table("clusters", of).to_pylist()
     real = [row for row in rows if row["cluster"] != schema.NOISE]
-    lines = [_title(atlas, of, rows, real)]
+    few = summaries.few_texts(atlas, of)
+    lines = [_title(atlas, of, rows, real), *([" " * INDENT + wording.capitalize(few)] if few else [])]
     sentences = findings(atlas, of)
-    lines += ["", "What the input changes (in brackets: the share of the head's variation that is explained)"] * bool(
-        sentences
-    )
+    lines += ["", "What the input changes (shares in brackets: of a head's variation)"] * bool(sentences)
     for sentence in sentences:
         lines += _wrap(sentence, " " * INDENT, " " * (INDENT + 2))
     nulls = NullTables.read(atlas, of)
     for row in real[:MOST]:
-        lines += ["", *_cluster(row, thresholds, nulls.shares_of(row["cluster"]))]
+        lines += ["", *_cluster(row, thresholds, nulls.of_cluster(row["cluster"], thresholds["mostly"]))]
     if real[MOST:]:
         share = wording.percent(sum(row["share"] for row in real[MOST:]))
         rest = f"{wording.many(len(real) - MOST, 'smaller cluster')}, {share} of all maps"
@@ -60,41 +59,59 @@ def _title(atlas: Atlas, of: str, rows: list[Row], real: list[Row]) -> str:
 
 def _overall(atlas: Atlas, of: str, rows: list[Row], thresholds: dict[str, float]) -> list[tuple[str, str]]:
     """What holds for all clusters together: a label and a text each."""
-    significant = thresholds["significant"]
-    entries = [(row["factor"], _factor(row, thresholds)) for row in atlas.table("associations", of).to_pylist()]
+    significant, few = thresholds["significant"], summaries.few_texts(atlas, of)
+    entries = [(row["factor"], _factor(row, thresholds, few)) for row in atlas.table("associations", of).to_pylist()]
     if summaries.knows_heads(atlas, of):
         entries = [(name, f"{text}; {wording.BUILT_IN}" if name == "head" else text) for name, text in entries]
     one_job = atlas.table("profiles", of)["one_job"].to_pylist()
-    entries.append(("jobs", wording.jobs_line(len(one_job), sum(one_job), thresholds["one_job"])))
+    jobs = wording.jobs_line(len(one_job), sum(one_job), thresholds["one_job"])
+    entries.append(("jobs", f"{jobs}; {few}" if few else jobs))
     for row in atlas.table("locality", of).to_pylist():
         numbers = (row["similarity"], row["all_pairs"], row["p"])
-        entries.append((row["neighbors"], wording.locality_line(row["neighbors"], *numbers, significant)))
+        entries.append((row["neighbors"], wording.locality_line(row["neighbors"], *numbers, significant, few)))
     entries += [("noise", wording.noise_line(row["maps"], row["share"])) for row in rows if row["cluster"] < 0]
     return entries
 
 
-def _factor(row: Row, thresholds: dict[str, float]) -> str:
-    if row["untested"]:
+def _factor(row: Row, thresholds: dict[str, float], few: str) -> str:
+    if row["untested"] and row["untested"] != "few groups":
         return wording.untested(row["untested"])
-    if row.get("explained") is None:  # clustered without features, or by an earlier version
-        numbers = (row["cramers_v"], row["low"], row["high"], row["ami"], row["p"])
-        return wording.factor_line(*numbers, thresholds["significant"])
     p = row["explained_p"] if row["within_heads"] else row["p"]
-    if p is None:
-        return wording.untested("few groups")
-    numbers = (row["explained"], row["explained_low"], row["explained_high"], p, row["within_heads"])
-    return wording.explained_line(*numbers, thresholds["significant"], thresholds["matters"])
+    if row["explained"] is None:  # clustered without features
+        numbers = (row["cramers_v"], row["low"], row["high"], row["ami"], p)
+        text = wording.factor_line(*numbers, thresholds["significant"])
+    else:
+        numbers = (row["explained"], row["explained_low"], row["explained_high"], p, row["within_heads"])
+        text = wording.explained_line(*numbers, thresholds["significant"], thresholds["matters"])
+    return text if p is not None else f"{text}; {few or wording.untested('few groups')}"
 
 
 def _cluster(row: Row, thresholds: dict[str, float], nulls: str) -> list[str]:
     size = wording.cluster_size(row["cluster"], row["maps"], row["share"], row["stability"])
     heads = wording.whose(row["heads"], thresholds["mostly"], 5, shares=True)
     lines = _wrap(f"{row['cluster']:>3}  {row['name']}: {size}", "", " " * INDENT)
+    lines += _wrap(pattern(row), " " * INDENT, " " * INDENT)
     lines += _entry("where", f"{wording.layers(row['layers'])}; {heads}")
-    reasons = [(statistic(reason["statistic"]).label, reason) for reason in row["reasons"]]
-    lines += _entry("evidence", wording.reasons(reasons, row["named"], row["statistics"]))
+    lines += _entry("effect", wording.reasons([(statistic(why["statistic"]).label, why) for why in row["reasons"]]))
     lines += _entry("goes with", wording.association(row["association"])) if row["association"] else []
     return lines + (_entry("null", nulls) if nulls else [])
+
+
+def pattern(row: Row) -> str:
+    """What the maps of a cluster or a node do, from its row in `clusters` or `node_names`."""
+    said = [_said(reason, row["named"]) for reason in row["reasons"]]
+    distinction = row["distinction"]
+    by = statistic(distinction["statistic"]).label if distinction and distinction["statistic"] else ""
+    return wording.pattern_sentence(said, row["named"], wording.apart_line(distinction, by) if distinction else "")
+
+
+def _said(reason: Row, named: bool) -> wording.Said:
+    declared = statistic(reason["statistic"])
+    naming = declared.high if reason["delta"] is None or reason["delta"] > 0 else declared.low
+    of_attention = named and declared.low is None  # the mass on some kind of token
+    says = naming.says if named and naming else ""
+    measure = "" if of_attention else declared.short if named else declared.label
+    return wording.Said(says=says, measure=measure, mean=reason["mean"], rest=reason["rest"])
 
 
 def _entry(label: str, text: str, width: int = LABEL) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,29 @@ from headatlas.numeric.metrics import entropy
 from headatlas.stages.correlate.changes import Share
 from headatlas.stages.correlate.contrasts import Statistics
 from headatlas.stages.correlate.counts import Coded
+from headatlas.stages.correlate.distinctions import name_text
 from headatlas.stages.correlate.exemplars import exemplars, unlike
 from headatlas.stages.correlate.factors import Factor
-from headatlas.stages.correlate.heads import related, shares, similarity
+from headatlas.stages.correlate.heads import related, shares
 from headatlas.stages.correlate.locality import Locality
 from headatlas.stages.correlate.names import Name
-from headatlas.wording import cluster_name
+from headatlas.wording import NOISE
 from headatlas.wording.thresholds import ONE_JOB, SIGNIFICANT
 
 Array = NDArray[Any]
 
 WHOLE, REAL, TEXT, FLAG = pa.int64(), pa.float64(), pa.string(), pa.bool_()
 REASON = pa.struct({"statistic": TEXT} | dict.fromkeys(("mean", "rest", "delta", "low", "high"), REAL))
+PLACE = pa.struct({"layer": pa.int32(), "head": pa.int32()})
+DISTINCTION = pa.struct(
+    {"kind": TEXT, "statistic": TEXT, "higher": FLAG, "value": REAL, "others": REAL, "heads": pa.list_(PLACE),
+     "layers": pa.list_(pa.int32()), "examples": pa.list_(WHOLE)}
+)  # fmt: skip
+NAME = {
+    "phrases": pa.list_(TEXT), "reasons": pa.list_(REASON), "named": FLAG, "statistics": pa.int32(),
+    "distinction": DISTINCTION,
+}  # fmt: skip
+CLUSTER_SHARES = pa.list_(pa.struct({"cluster": pa.int32(), "share": REAL}))
 CELLS = {
     "cluster": pa.int32(), "factor": TEXT, "value": TEXT, "layer": pa.int32(), "head": pa.int32(), "maps": WHOLE,
     "expected": REAL, "share_of_cluster": REAL, "share_of_value": REAL, "low": REAL, "high": REAL, "ratio": REAL,
@@ -47,21 +59,17 @@ EXEMPLARS = {
 PROFILES = {
     "layer": pa.int32(), "head": pa.int32(), "name": TEXT, "main_cluster": pa.int32(), "main_share": REAL,
     "entropy": REAL, "entropy_relative": REAL, "one_job": FLAG,
-    "shares": pa.list_(pa.struct({"cluster": pa.int32(), "share": REAL})),
+    "shares": CLUSTER_SHARES,
 }  # fmt: skip
 RELATED = {
     "layer": pa.int32(), "head": pa.int32(), "rank": pa.int32(), "other_layer": pa.int32(), "other_head": pa.int32(),
-    "similarity": REAL,
+    "distance": REAL, "closer_than": REAL,
 }  # fmt: skip
 LOCALITY = {"neighbors": TEXT} | dict.fromkeys(
     ("similarity", "all_pairs", "difference", "low", "high", "p"), REAL
-) | {"permutations": pa.int32()}  # fmt: skip
+) | {"permutations": pa.int32(), "untested": TEXT}  # fmt: skip
 
-COMPARISON = pa.struct({"statistic": TEXT, "higher": FLAG, "mean": REAL, "sibling": REAL})
-NODE_NAMES = {
-    "node": pa.int32(), "name": TEXT, "phrases": pa.list_(TEXT), "ordinal": pa.int32(), "reasons": pa.list_(REASON),
-    "named": FLAG, "comparison": COMPARISON,
-}  # fmt: skip
+NODE_NAMES = {"node": pa.int32(), "name": TEXT} | NAME
 
 
 def plain(value: Any) -> Any:
@@ -172,7 +180,7 @@ def profiles(maps: Coded, named: Mapping[int, Name]) -> pa.Table:
         main = int(maps.clusters[parts.argmax()])
         rows.append(
             {"layer": maps.layer[slot], "head": maps.head[slot], "main_cluster": main, "main_share": parts.max(),
-             "name": cluster_name(main, named[main].phrases, named[main].ordinal), "entropy": spread[slot],
+             "name": cluster_text(main, named[main]), "entropy": spread[slot],
              "entropy_relative": spread[slot] / np.log(maps.kinds) if maps.kinds > 1 else 0.0,
              "one_job": bool(parts.max() >= ONE_JOB and main != schema.NOISE),
              "shares": [{"cluster": int(cluster), "share": parts[code]} for code, cluster in enumerate(maps.clusters)]}
@@ -180,15 +188,28 @@ def profiles(maps: Coded, named: Mapping[int, Name]) -> pa.Table:
     return make_table(rows, PROFILES)
 
 
-def related_heads(maps: Coded, statistics: Statistics) -> pa.Table:
+def related_heads(maps: Coded, distances: Array) -> pa.Table:
     """A row for each head and rank: the heads most like it."""
-    pairs = related(similarity(shares(maps.heads())), statistics.means)
     rows = [
         {"layer": maps.layer[slot], "head": maps.head[slot], "rank": rank, "other_layer": maps.layer[other],
-         "other_head": maps.head[other], "similarity": score}
-        for slot, rank, other, score in pairs
+         "other_head": maps.head[other], "distance": distance, "closer_than": closer_than}
+        for slot, rank, other, distance, closer_than in related(distances)
     ]  # fmt: skip
     return make_table(rows, RELATED)
+
+
+def cluster_text(cluster: int, name: Name) -> str:
+    """What a cluster is called."""
+    return NOISE if cluster == schema.NOISE else name_text(name)
+
+
+def name_columns(name: Name) -> dict[str, Any]:
+    """The columns that hold a name and its reasons."""
+    reasons = [{key: value for key, value in asdict(reason).items() if key != "fits"} for reason in name.reasons]
+    return {
+        "phrases": list(name.phrases), "reasons": reasons, "named": name.named, "statistics": name.statistics,
+        "distinction": name.distinction,
+    }  # fmt: skip
 
 
 def node_names(rows: Sequence[Mapping[str, Any]]) -> pa.Table:

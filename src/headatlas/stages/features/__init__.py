@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from functools import partial
 from typing import Any
 
 from headatlas.atlas import engine
@@ -15,14 +14,14 @@ from headatlas.errors import OptionError
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.features.block import EncodeBlock, reads
 from headatlas.stages.features.encoders import NAMES, Choice, Encoder, choose
-from headatlas.stages.features.sample import sample_maps
+from headatlas.stages.features.sample import Sample
 
 __all__ = ["NAMES", "Encoder", "image"]
 
 
 def image(
     atlas: Atlas | str | os.PathLike[str],
-    encoder: str | Encoder = "attention-ssl",
+    encoder: str | Encoder = "profile",
     *,
     name: str | None = None,
     preprocess: str = "default",
@@ -44,7 +43,7 @@ def image(
     atlas : Atlas, str or path
         An atlas with a collection.
     encoder : str or Encoder
-        `attention-ssl`, `pooled` or `stats`, a .safetensors file made by `headatlas encoder train`, a Hugging Face
+        `profile`, `heads`, `pooled` or `stats`, a .safetensors file made by `headatlas encoder train`, a Hugging Face
         vision model by hub name or folder, or an `Encoder` object.
     name : str, optional
         Name of the result; by default that of the encoder.
@@ -75,7 +74,7 @@ def image(
     with engine.result(atlas, "features", name, _options(chosen, batch)) as result:
         if not result.finished:
             with single_thread("torch"):  # blocks run in parallel instead
-                fitted = chosen.make(partial(sample_maps, atlas, size=sample, seed=seed))
+                fitted = chosen.make(Sample(atlas, sample, seed))
                 _encode(atlas, result, fitted, batch, workers, scheduler)
             result.finish(_facts(fitted), _store(result, fitted))
     return atlas.array("features", name)

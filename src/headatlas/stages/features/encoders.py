@@ -15,10 +15,20 @@ from numpy.typing import NDArray
 from headatlas.errors import OptionError
 from headatlas.options import either
 
-DEFAULT = "attention-ssl"
+DEFAULT = "profile"
+RENAMED = {"attention-ssl": "heads"}
 PREPROCESS = ("default", "capstone")
 
-Draw = Callable[[str], NDArray[Any]]  # returns a sample of one array of the atlas: one row per map that exists
+
+class Draw(Protocol):
+    """What an encoder is made from."""
+
+    def __call__(self, array: str, /) -> NDArray[Any]:
+        """A sample of one array of the atlas: one row per map that exists."""
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """Names of the statistics of each map, in order."""
 
 
 @runtime_checkable
@@ -98,6 +108,8 @@ def _is_vision(encoder: str) -> bool:
         return False
     if path.suffix == ".safetensors" or "/" not in encoder:
         what = f"the file {encoder} is missing" if path.suffix == ".safetensors" else f"no encoder is named {encoder!r}"
+        if encoder in RENAMED:
+            raise OptionError(f"{encoder} is called {RENAMED[encoder]} now: it was trained to tell heads apart")
         raise OptionError(f"{what}. Choose {choices()}")
     return True
 
@@ -116,10 +128,16 @@ def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:64] or "encoder"
 
 
-def _packaged(sample: int, seed: int) -> Choice:
+def _profile(sample: int, seed: int) -> Choice:
+    from headatlas.stages.features.profile import RECIPE, ProfileEncoder
+
+    return Choice(DEFAULT, RECIPE, lambda draw: ProfileEncoder(draw.statistics))
+
+
+def _heads(sample: int, seed: int) -> Choice:
     from headatlas.stages.features import network
 
-    return _trained(str(network.PACKAGED), DEFAULT)
+    return _trained(str(network.HEADS), "heads")
 
 
 def _trained(path: str, name: str) -> Choice:
@@ -148,9 +166,16 @@ NAMES: dict[str, Named] = {
     for named in (
         Named(
             DEFAULT,
-            "a packaged network, trained to tell heads apart, without other labels; compare by cosine",
+            "square roots of attention by distance and on sinks, content beyond distance, and a coarse map; nothing is "
+            "trained",
+            "89 for texts",
+            _profile,
+        ),
+        Named(
+            "heads",
+            "a network trained to tell heads apart, for finding related heads; compare by cosine",
             "128",
-            _packaged,
+            _heads,
         ),
         Named("pooled", "principal components of the square root of the pooled map", "at most 64", _pooled),
         Named(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ import numpy as np
 from headatlas.atlas.store import Atlas
 from headatlas.errors import OptionError
 from headatlas.stages.features.baselines import PooledEncoder, StatsEncoder
-from headatlas.stages.features.encoders import DEFAULT, NAMES, Encoder, choose
-from headatlas.stages.features.sample import sample_maps
+from headatlas.stages.features.encoders import NAMES, Encoder, choose
+from headatlas.stages.features.sample import Sample
 
 FILE = "encoder.npz"
 FITTED: dict[str, type[PooledEncoder] | type[StatsEncoder]] = {
@@ -60,13 +59,13 @@ def load_encoder(
     name = recipe.get("encoder", "another encoder")
     if name in FITTED and given in (None, name):
         return _read(atlas, of, recipe) or _refit(atlas, recipe)
-    if given is None and name != DEFAULT:
+    if given is None and name not in NAMES:
         what = recipe.get("model", name)
         raise OptionError(f"features {of} were made by {what}, which is not stored in the atlas. Give it as encoder")
-    chosen = choose(given or DEFAULT, recipe.get("preprocess", "default"), 1, 0)
+    chosen = choose(given or name, recipe.get("preprocess", "default"), 1, 0)
     if json.loads(json.dumps(chosen.recipe)) != recipe:
         raise OptionError(f"{chosen.name} is not the encoder that features {of} were made by. Give that one as encoder")
-    return chosen.make(partial(sample_maps, atlas, size=1, seed=0))
+    return chosen.make(Sample(atlas, 1, 0))
 
 
 def _read(atlas: Atlas, of: str, recipe: dict[str, Any]) -> Encoder | None:
@@ -81,4 +80,4 @@ def _read(atlas: Atlas, of: str, recipe: dict[str, Any]) -> Encoder | None:
 def _refit(atlas: Atlas, recipe: dict[str, Any]) -> Encoder:
     """The same fit again: its sample depends on nothing but the recipe and the collection."""
     size, seed = recipe["sample"], recipe["seed"]
-    return NAMES[recipe["encoder"]].choose(size, seed).make(partial(sample_maps, atlas, size=size, seed=seed))
+    return NAMES[recipe["encoder"]].choose(size, seed).make(Sample(atlas, size, seed))

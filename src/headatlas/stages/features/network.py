@@ -17,7 +17,7 @@ from headatlas.atlas.files import Files
 from headatlas.errors import ModelError
 from headatlas.numeric.pooling import pooling_matrices
 
-PACKAGED = Path(__file__).parent / "weights" / "attention-ssl.safetensors"
+HEADS = Path(__file__).parent / "weights" / "heads.safetensors"
 FORMAT = {"format": "headatlas-encoder", "version": "1"}
 SIDE = 32
 CHANNELS = 4
@@ -132,7 +132,7 @@ def _in_order(content: bytes) -> bytes:
     return len(header).to_bytes(8, "little") + header + content[8 + size :]
 
 
-def load(path: str | os.PathLike[str] = PACKAGED) -> AttentionNet:
+def load(path: str | os.PathLike[str] = HEADS) -> AttentionNet:
     """Load a network made by `save`, ready for use."""
     tensors, metadata = _read(Path(path).expanduser())
     try:
@@ -151,7 +151,7 @@ def load(path: str | os.PathLike[str] = PACKAGED) -> AttentionNet:
     return net.eval()
 
 
-def facts(path: str | os.PathLike[str] = PACKAGED) -> dict[str, Any]:
+def facts(path: str | os.PathLike[str] = HEADS) -> dict[str, Any]:
     """The facts stored with a network: how it was trained."""
     stored_facts: dict[str, Any] = json.loads(_read(Path(path).expanduser())[1].get("facts", "{}"))
     return stored_facts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,24 @@ from headatlas.errors import DataError
 from headatlas.numeric.sampling import systematic_sample
 
 ROOM = 2**26  # numbers in a sample; they are fitted in float64
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What an encoder is made from: a sample of about `size` maps of an array, and the names of the statistics."""
+
+    atlas: Atlas
+    size: int
+    seed: int
+
+    def __call__(self, array: str) -> NDArray[Any]:
+        """One row per map that exists."""
+        return sample_maps(self.atlas, array, self.size, self.seed)
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """Names of the statistics of each map, in order."""
+        return tuple(self.atlas.array("stats").attrs["stats"])
 
 
 def sample_maps(atlas: Atlas, array: str, size: int, seed: int) -> NDArray[Any]:

@@ -28,7 +28,9 @@ from headatlas.web.api.payloads.base import Payload
 from headatlas.web.api.payloads.changes import Changes
 from headatlas.web.api.payloads.clusters import Cluster, Clusters, Profiles
 from headatlas.web.api.payloads.examples import CustomText, Example, Examples, Texts
+from headatlas.web.api.payloads.trees import Tree
 from headatlas.web.api.payloads.tsne import VARIANTS, Progress, Tsne
+from headatlas.web.api.payloads.unlike import Unlike
 
 PREFIX = "api/"
 OPENAPI = f"{PREFIX}openapi.json"
@@ -166,9 +168,22 @@ class Endpoints:
         "clusterings/{clustering}/clusters/{cluster}.json", "views.clusters:cluster",
         "Where the maps of a cluster come from, and how they differ from the others.", Cluster, over="clusters",
     )  # fmt: skip
+    tree = Endpoint(
+        "clusterings/{clustering}/tree.json", "views.trees:tree",
+        "The tree of a clustering: all nodes that are patterns at some level.", Tree, over="trees",
+    )  # fmt: skip
+    tree_means = Endpoint(
+        "clusterings/{clustering}/tree.bin", "views.trees:means",
+        "Attention (node, r, r): the mean map of each node of a tree.", over="trees",
+    )  # fmt: skip
     changes = Endpoint(
         "clusterings/{clustering}/changes/{layer}.{head}.json", "views.changes:changes",
         "With which columns a head changes, and in what.", Changes, over="heads of correlated clusterings",
+    )  # fmt: skip
+    unlike = Endpoint(
+        "clusterings/{clustering}/unlike/{example}.json", "views.unlike:unlike",
+        "The heads that treat an example unlike others, and in what.", Unlike,
+        over="examples of clusterings that know unlike maps",
     )  # fmt: skip
     examples = Endpoint(
         "examples.json", "views.examples:listed", "All examples, column by column.", Examples, over="atlas"

@@ -6,13 +6,15 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from headatlas.statistics import MASS, SINKS, SPECIAL, STATISTICS, Naming, Statistic, special
+from headatlas.phrases import Naming
+from headatlas.statistics import MASS, SINKS, SPECIAL, STATISTICS, Statistic, special
 
 STATISTICS_TYPES = """\
 export interface Naming {
   phrase: string; // names clusters
   target: string; // a head attends to …
   manner: string; // a head attends …
+  says: string; // a clause about the maps of a cluster
 }
 export interface Statistic {
   name: string;
@@ -56,7 +58,7 @@ def _statistic(entry: Statistic) -> dict[str, Any]:
 def _naming(naming: Naming | None) -> dict[str, str] | None:
     if naming is None:
         return None
-    return {name: value for name, value in asdict(naming).items() if name != "bound"}
+    return {name: value for name, value in asdict(naming).items() if name not in ("bound", "comparative")}
 
 
 def _json(value: Any) -> str:

@@ -28,7 +28,7 @@ from headatlas.web.api.payloads.atlas import (
     StageCard,
     StatisticCard,
 )
-from headatlas.web.views import columns, projections
+from headatlas.web.views import columns, projections, trees
 from headatlas.web.views.snapshot import Snapshot
 from headatlas.web.views.values import known
 
@@ -55,7 +55,7 @@ def card(snapshot: Snapshot) -> AtlasCard:
             StatisticCard(name=declared.name, plain=declared.label, unit=declared.unit_text)
             for declared in map(statistic, columns.statistics(snapshot))
         ],
-        columns=[column.card for column in columns.catalog(snapshot).values()],
+        columns=[column.card for column in columns.catalog(snapshot).values() if column.listed],
         projections=projections.cards(snapshot),
         clusterings=[_clustering(snapshot, name) for name in snapshot.atlas.results("cluster")],
     )
@@ -129,6 +129,7 @@ def _clustering(snapshot: Snapshot, name: str) -> ClusteringCard:
         noise=facts.get("noise", 0.0),
         stability=known(facts.get("stability")),
         correlated=name in snapshot.atlas.results("correlate"),
+        finest=trees.finest_level(snapshot, name),
     )
 
 
@@ -137,7 +138,7 @@ def _clustering(snapshot: Snapshot, name: str) -> ClusteringCard:
 
 def heads(snapshot: Snapshot) -> Heads:
     """Every head that exists, with the mean and the standard deviation of its statistics."""
-    mean, deviation = _moments(snapshot)
+    mean, deviation = moments(snapshot)
     rows = [
         HeadRow(
             layer=index, head=head, kind=layer["kind"], mean=[known(value) for value in mean[index, head]],
@@ -154,8 +155,13 @@ def head_maps(snapshot: Snapshot) -> bytes:
     return arrays.attention(display.mean_maps(snapshot.atlas)).tobytes()
 
 
+def moments(snapshot: Snapshot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation over examples (layer, head, statistic)."""
+    return snapshot.cached("moments", lambda: _moments(snapshot))
+
+
 def _moments(snapshot: Snapshot) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation over examples (layer, head, statistic), accumulated block by block."""
+    """Mean and standard deviation, accumulated block by block."""
     shape = snapshot.atlas.array("stats").shape[1:]
     count, mean, squares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for _, block in read_blocks(snapshot.atlas, "stats"):

@@ -18,9 +18,11 @@ from headatlas.web.api.payloads.clusters import (
     Cluster,
     ClusterRow,
     Clusters,
+    Distinction,
     Evidence,
     Factor,
     GoesWith,
+    HeadDistance,
     HeadShare,
     Jobs,
     Locality,
@@ -32,7 +34,8 @@ from headatlas.web.api.payloads.clusters import (
     Related,
     Thresholds,
 )
-from headatlas.web.views import columns
+from headatlas.web.api.payloads.nulls import NullShare
+from headatlas.web.views import columns, nulls
 from headatlas.web.views.snapshot import Snapshot
 from headatlas.web.views.values import known
 from headatlas.wording.thresholds import ANALYSIS
@@ -46,14 +49,19 @@ def clusters(snapshot: Snapshot, clustering: str) -> Clusters:
     correlated = clustering in snapshot.atlas.results("correlate")
     ordered, shown = ranked(snapshot, clustering), exemplars(snapshot, clustering)
     by_number = {row["cluster"]: row for row in _rows(snapshot, "clusters", clustering)}
+    null_shares = nulls.null_shares(snapshot, clustering)
     return Clusters(
         clustering=clustering,
         labels=columns.labels_column(clustering),
         distance=columns.distance_column(clustering),
         sentence=f"{summaries.sentence(snapshot.atlas, clustering, ordered)}.",
         thresholds=_thresholds(snapshot, clustering),
+        groups=snapshot.atlas.facts("correlate", clustering)["groups"] if correlated else None,
         jobs=_jobs(snapshot, clustering) if correlated else None,
-        clusters=[_cluster(cluster, by_number.get(cluster.number, {}), shown) for cluster in ordered],
+        clusters=[
+            _cluster(cluster, by_number.get(cluster.number, {}), shown, null_shares.get(cluster.number, []))
+            for cluster in ordered
+        ],
         exemplars=[
             Place(example=row["example"], layer=row["layer"], head=row["head"], distance=known(row["distance"]))
             for row in shown
@@ -62,11 +70,14 @@ def clusters(snapshot: Snapshot, clustering: str) -> Clusters:
         quality=[Quality(**_known(row, Quality)) for row in _rows(snapshot, "quality", clustering)],
         associations=[Association(**_known(row, Association)) for row in _rows(snapshot, "associations", clustering)],
         locality=[Locality(**_known(row, Locality)) for row in _rows(snapshot, "locality", clustering)],
-        command=None if correlated else _correlate(snapshot, clustering),
+        null=nulls.null_models(snapshot, clustering),
+        unlike=columns.unlike_column(clustering) if columns.has_unlike(snapshot, clustering) else None,
+        command=None if correlated else correlate_command(snapshot, clustering),
     )
 
 
-def _correlate(snapshot: Snapshot, clustering: str) -> str:
+def correlate_command(snapshot: Snapshot, clustering: str) -> str:
+    """The command that correlates a clustering."""
     return f"{snapshot.command('correlate')} --of {clustering}"
 
 
@@ -104,7 +115,7 @@ def _maps(snapshot: Snapshot) -> int:
     return snapshot.shape[0] * sum(int(layer["heads"]) for layer in snapshot.atlas.header["model"]["layers"])
 
 
-def _cluster(cluster: summaries.Cluster, row: Row, exemplars: list[Row]) -> ClusterRow:
+def _cluster(cluster: summaries.Cluster, row: Row, exemplars: list[Row], null_shares: list[NullShare]) -> ClusterRow:
     def places(kind: str) -> list[int]:
         wanted = (cluster.number, kind)
         return [place for place, row in enumerate(exemplars) if (row["cluster"], row["kind"]) == wanted]
@@ -114,7 +125,7 @@ def _cluster(cluster: summaries.Cluster, row: Row, exemplars: list[Row]) -> Clus
         cluster=cluster.number,
         name=cluster.name,
         phrases=row.get("phrases"),
-        ordinal=row.get("ordinal", 1),
+        distinction=distinction(row.get("distinction")),
         maps=cluster.maps,
         share=cluster.share,
         stability=known(cluster.stability),
@@ -127,9 +138,18 @@ def _cluster(cluster: summaries.Cluster, row: Row, exemplars: list[Row]) -> Clus
         named=row.get("named", False),
         statistics=row.get("statistics", 0),
         association=GoesWith(**association) if association else None,
+        nulls=null_shares,
         typical=places("typical"),
         unlike=places("unlike"),
     )
+
+
+def distinction(values: Row | None) -> Distinction | None:
+    """What tells a pattern from others of the same name, with its statistic in words."""
+    if values is None:
+        return None
+    plain = statistic(values["statistic"]).label if values["statistic"] else None
+    return Distinction(**values, plain=plain)
 
 
 def _rows(snapshot: Snapshot, table: str, clustering: str) -> list[Row]:
@@ -164,7 +184,7 @@ def exemplar_maps(snapshot: Snapshot, clustering: str) -> bytes:
     rows = exemplars(snapshot, clustering)
     if not rows:
         raise RequestError(
-            404, f"The clusters of {clustering} have no exemplars.", command=_correlate(snapshot, clustering)
+            404, f"The clusters of {clustering} have no exemplars.", command=correlate_command(snapshot, clustering)
         )
     places = np.array([(row["example"], row["layer"], row["head"]) for row in rows])
     return arrays.attention(summaries.pooled(snapshot.atlas, places)).tobytes()
@@ -174,9 +194,8 @@ def needed(snapshot: Snapshot, clustering: str) -> None:
     """Raise an error that names the command unless a clustering is correlated."""
     snapshot.result("cluster", clustering, "clustering")
     if clustering not in snapshot.atlas.results("correlate"):
-        raise RequestError(
-            404, f"The clusters of {clustering} are not correlated yet.", command=_correlate(snapshot, clustering)
-        )
+        command = correlate_command(snapshot, clustering)
+        raise RequestError(404, f"The clusters of {clustering} are not correlated yet.", command=command)
 
 
 def cluster(snapshot: Snapshot, clustering: str, cluster: int) -> Cluster:
@@ -187,8 +206,10 @@ def cluster(snapshot: Snapshot, clustering: str, cluster: int) -> Cluster:
     filters = [("cluster", "==", cluster)]
     cells = snapshot.atlas.table("cells", clustering, filters=filters).to_pylist()
     factors = {row["factor"]: [] for row in cells}  # type: dict[str, list[Cell]]
+    null_shares = nulls.head_shares(snapshot, clustering, cluster)
     for row in cells:
         named = row | {"share": row["share_of_value"], "significant": bool(row["significant"])}
+        named["nulls"] = null_shares.get((row["layer"], row["head"]), [])
         factors[row["factor"]].append(Cell(**_known(named, Cell)))
     evidence = snapshot.atlas.table("evidence", clustering, filters=filters).to_pylist()
     return Cluster(
@@ -212,10 +233,13 @@ def profiles(snapshot: Snapshot, clustering: str) -> Profiles:
     needed(snapshot, clustering)
     related: dict[tuple[int, int], list[Related]] = {}
     for row in sorted(_rows(snapshot, "related", clustering), key=lambda row: row["rank"]):
-        other = Related(layer=row["other_layer"], head=row["other_head"], similarity=known(row["similarity"]))
+        numbers = {"distance": row["distance"], "closer_than": row["closer_than"]}
+        other = Related(layer=row["other_layer"], head=row["other_head"], **numbers)
         related.setdefault((row["layer"], row["head"]), []).append(other)
     rows = snapshot.atlas.table("profiles", clustering).to_pylist()
+    scale = snapshot.atlas.facts("correlate", clustering).get("head_distance")
     return Profiles(
+        head_distance=HeadDistance(**scale) if scale else None,
         clusters=[part["cluster"] for part in rows[0]["shares"]] if rows else [],
         heads=[
             Profile(

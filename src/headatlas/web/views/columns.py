@@ -27,6 +27,7 @@ class Column:
 
     card: ColumnCard
     values: Callable[[Snapshot], arrays.U16]
+    listed: bool = True  # whether maps can be colored by it; if not, another payload names it
 
 
 def slugs(names: Iterable[str]) -> dict[str, str]:
@@ -66,6 +67,9 @@ def _columns(snapshot: Snapshot) -> list[Column]:
     columns = []
     for name in snapshot.atlas.results("cluster"):
         columns += [_labels(snapshot, name), _distance(snapshot, name)]
+        if snapshot.atlas.has_table("nodes", name):
+            columns.append(_leaves(name))
+        columns += [_unlike(snapshot, name)] if has_unlike(snapshot, name) else []
     columns += _statistics(snapshot)
     columns += [_trust(name) for name in snapshot.atlas.results("project")]
     return columns + [Column(card, values) for card, values in example_table.columns(snapshot, slugs)]
@@ -75,7 +79,7 @@ def cluster_names(snapshot: Snapshot, clustering: str) -> list[str]:
     """Names of the clusters of a clustering by their number; plain numbers until they are correlated."""
     clusters = snapshot.atlas.results("cluster")[clustering]["facts"].get("clusters", [])
     facts = snapshot.atlas.results("correlate").get(clustering, {}).get("facts", {})
-    names = {entry["cluster"]: wording.cluster_name(**entry) for entry in facts.get("names", [])}
+    names = {entry["cluster"]: entry["name"] for entry in facts.get("names", [])}
     count = 1 + max((int(cluster["cluster"]) for cluster in clusters), default=-1)
     return [names.get(number, wording.cluster_name(number, None)) for number in range(count)]
 
@@ -90,13 +94,39 @@ def distance_column(clustering: str) -> str:
     return f"distance.{clustering}"
 
 
+def leaves_column(clustering: str) -> str:
+    """The column with the leaf of each map in the tree of a clustering."""
+    return f"leaf.{clustering}"
+
+
+def unlike_column(clustering: str) -> str:
+    """The column with how far each map is from what its head usually does."""
+    return f"unlike.{clustering}"
+
+
+def has_unlike(snapshot: Snapshot, clustering: str) -> bool:
+    """Whether that is known: the clustering is correlated, from features."""
+    return clustering in snapshot.atlas.results("correlate") and snapshot.atlas.has_array("unlike", clustering)
+
+
 def _labels(snapshot: Snapshot, clustering: str) -> Column:
     name = labels_column(clustering)
-    card = ColumnCard(
-        name=name, slug=name, label=f"clusters ({clustering})", group="clusters", level="map", kind="category",
-        encoding="label", low=None, high=None, unit="", categories=cluster_names(snapshot, clustering),
-    )  # fmt: skip
+    card = _label(name, f"clusters ({clustering})", cluster_names(snapshot, clustering))
     return Column(card, lambda snapshot: joined(snapshot, "labels", clustering, arrays.labels, arrays.DTYPE))
+
+
+def _leaves(clustering: str) -> Column:
+    card = _label(leaves_column(clustering), f"leaves ({clustering})", [])
+    return Column(
+        card, lambda snapshot: joined(snapshot, "leaves", clustering, arrays.labels, arrays.DTYPE), listed=False
+    )
+
+
+def _label(name: str, label: str, categories: list[str]) -> ColumnCard:
+    return ColumnCard(
+        name=name, slug=name, label=label, group="clusters", level="map", kind="category", encoding="label", low=None,
+        high=None, unit="", categories=categories,
+    )  # fmt: skip
 
 
 def _distance(snapshot: Snapshot, clustering: str) -> Column:
@@ -104,6 +134,13 @@ def _distance(snapshot: Snapshot, clustering: str) -> Column:
     name, label = distance_column(clustering), f"distance from the center ({clustering})"
     card = _amount(name, name, label, "clusters", low, high, "")
     return Column(card, lambda snapshot: amounts(floats(snapshot, "distance", clustering), low, high))
+
+
+def _unlike(snapshot: Snapshot, clustering: str) -> Column:
+    low, high = snapshot.cached(("unlike", clustering), lambda: value_range(snapshot, "unlike", clustering))
+    name, label = unlike_column(clustering), f"unlike what the head usually does ({clustering})"
+    card = _amount(name, name, label, "clusters", low, high, "above 1: among its most unusual")
+    return Column(card, lambda snapshot: amounts(floats(snapshot, "unlike", clustering), low, high))
 
 
 def _trust(projection: str) -> Column:

@@ -6,12 +6,12 @@ import io
 from pathlib import Path
 from typing import Any
 
-from headatlas.atlas.blocks import block_size
 from headatlas.web.api import arrays
 from headatlas.web.api.errors import RequestError
 from headatlas.web.api.payloads.examples import Example, Examples, Texts, Token
 from headatlas.web.views import example_table
 from headatlas.web.views.snapshot import Snapshot
+from headatlas.web.views.values import of_example
 
 EXCERPT = 160  # characters of a text, or of a column, in the list
 SIDE = 1024  # largest width and height of an image in pixels
@@ -105,11 +105,7 @@ def tokens(snapshot: Snapshot, example: int) -> tuple[list[Token], list[Token]]:
 def pooled(snapshot: Snapshot, example: int) -> bytes:
     """All pooled maps of an example."""
     snapshot.check_map(example)
-    size = block_size(snapshot.atlas.array("pooled"))  # a block is decompressed as a whole, so it is kept
-    start, maps = snapshot.block_of(
-        "pooled", example, size, lambda start, stop: snapshot.atlas.read("pooled", slice(start, stop))
-    )
-    return arrays.attention(maps[example - start]).tobytes()
+    return arrays.attention(of_example(snapshot, "pooled", example)).tobytes()
 
 
 def pooled_map(snapshot: Snapshot, example: int, layer: int, head: int) -> bytes:

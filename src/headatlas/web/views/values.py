@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.atlas.blocks import read_blocks
+from headatlas.atlas.blocks import block_size, read_blocks
 from headatlas.web.api import arrays
 from headatlas.web.views.snapshot import Snapshot
 
@@ -16,6 +16,16 @@ from headatlas.web.views.snapshot import Snapshot
 def known(value: Any) -> float | None:
     """A number as JSON can hold it: null if it is not finite."""
     return float(value) if value is not None and np.isfinite(value) else None
+
+
+def of_example(snapshot: Snapshot, name: str, example: int, of: str | None = None) -> NDArray[Any]:
+    """The values (layer, head, …) of one example. Its block is decompressed as a whole, so the latest is kept."""
+    size = block_size(snapshot.atlas.array(name, of))
+    start, block = snapshot.block_of(
+        f"{name} {of or ''}", example, size, lambda start, stop: snapshot.atlas.read(name, slice(start, stop), of)
+    )
+    values: NDArray[Any] = block[example - start]
+    return values
 
 
 def joined(

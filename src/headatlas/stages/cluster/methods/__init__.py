@@ -12,7 +12,7 @@ from headatlas import registry
 from headatlas.stages.cluster.fit import Labels
 from headatlas.stages.cluster.method import Method
 
-DEFAULT = "kmeans"
+DEFAULT = "tree"
 
 _methods = registry.methods(__name__, Method, first=DEFAULT)
 CLASSES: dict[str, type[Method]] = {name: method for name, (method, _) in _methods.items()}

@@ -111,7 +111,10 @@ class ProjectionCard(Payload):
 
 
 class ClusteringCard(Payload):
-    """A clustering; `correlated` ones have names, evidence and homes."""
+    """A clustering; `correlated` ones have names, evidence and homes.
+
+    One that was made from a tree can be shown at other levels, from 1 pattern to `finest`; null: it has one level.
+    """
 
     name: str
     method: str
@@ -120,6 +123,7 @@ class ClusteringCard(Payload):
     noise: float
     stability: float | None
     correlated: bool
+    finest: int | None
 
 
 class AtlasCard(Payload):

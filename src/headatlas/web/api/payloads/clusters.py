@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from headatlas.web.api.payloads.base import Payload
+from headatlas.web.api.payloads.nulls import NullModels, NullShare, NullValue
 
 
 class Place(Payload):
@@ -45,6 +46,27 @@ class GoesWith(Payload):
     q: float
 
 
+class HeadPlace(Payload):
+    """A head."""
+
+    layer: int
+    head: int
+
+
+class Distinction(Payload):
+    """What tells a cluster from others with the same phrases; see `headatlas.wording.Distinction`."""
+
+    kind: Literal["statistic", "strength", "heads", "layers", "texts", "examples", "lead", "map"]
+    statistic: str | None
+    plain: str | None
+    higher: bool | None
+    value: float | None
+    others: float | None
+    heads: list[HeadPlace]
+    layers: list[int]
+    examples: list[int]
+
+
 class ClusterRow(Payload):
     """A cluster, as in the table `clusters`. `typical` and `unlike` index the maps of `Clusters.exemplars`.
 
@@ -56,7 +78,7 @@ class ClusterRow(Payload):
     cluster: int
     name: str
     phrases: list[str] | None
-    ordinal: int
+    distinction: Distinction | None
     maps: int
     share: float
     stability: float | None
@@ -69,12 +91,13 @@ class ClusterRow(Payload):
     named: bool
     statistics: int
     association: GoesWith | None
+    nulls: list[NullShare]  # none unless null models were computed
     typical: list[int]
     unlike: list[int]
 
 
 Shuffled = Literal["heads", "examples", "texts", "windows", "grid"]
-Untested = Literal["one cluster", "one value", "one label per head", "same in all examples"]
+Untested = Literal["one cluster", "one value", "one label per head", "same in all examples", "few groups"]
 
 
 class Association(Payload):
@@ -107,7 +130,9 @@ class Thresholds(Payload):
     significant: float
     explained: float  # share of a head's variation from which on a change is reported
     matters: float  # share of all variation below which it is too little to matter
+    groups: float  # with fewer independent texts, nothing is tested
     differs: float  # difference of means from which on a statistic is mentioned
+    rare: float  # share of its examples that a head treats unlike others
 
 
 class Jobs(Payload):
@@ -127,6 +152,7 @@ class Locality(Payload):
     low: float | None
     high: float | None
     p: float | None
+    untested: Literal["few groups", "few layers"] | None
 
 
 class Quality(Payload):
@@ -153,6 +179,7 @@ class Clusters(Payload):
     distance: str
     sentence: str
     thresholds: Thresholds
+    groups: int | None  # independent texts; null before correlate
     jobs: Jobs | None
     clusters: list[ClusterRow]
     exemplars: list[Place]
@@ -160,6 +187,8 @@ class Clusters(Payload):
     quality: list[Quality]
     associations: list[Association]
     locality: list[Locality]
+    null: NullModels | None  # what holds for null models, if they were computed
+    unlike: str | None  # the column of how far each map is from what its head usually does, if it is known
     command: str | None
 
 
@@ -180,6 +209,7 @@ class Cell(Payload):
     p: float | None
     q: float | None
     significant: bool
+    nulls: list[NullValue]  # of a head: the share of its maps under each null model, if these were computed
 
 
 class Factor(Payload):
@@ -211,11 +241,12 @@ class Cluster(Payload):
 
 
 class Related(Payload):
-    """A similar head."""
+    """A similar head: how far apart their vectors are, and the share of all pairs of heads that are farther apart."""
 
     layer: int
     head: int
-    similarity: float | None
+    distance: float
+    closer_than: float
 
 
 class Profile(Payload):
@@ -232,8 +263,16 @@ class Profile(Payload):
     related: list[Related]
 
 
+class HeadDistance(Payload):
+    """The scale of `Related.distance`: the median and the largest distance of two heads."""
+
+    typical: float
+    largest: float
+
+
 class Profiles(Payload):
-    """The clusters of every head."""
+    """The clusters of every head, and the heads like it."""
 
     clusters: list[int]
+    head_distance: HeadDistance | None
     heads: list[Profile]
