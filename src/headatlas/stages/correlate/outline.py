@@ -13,9 +13,9 @@ from headatlas.atlas import schema
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Atlas
 from headatlas.numeric.hierarchy import levels
+from headatlas.sources import Beyond
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.names import EXCESS, FAINT, Evidence
-from headatlas.sources import Beyond
 from headatlas.statistics import Statistic, statistic
 
 Array = NDArray[Any]
