@@ -47,9 +47,10 @@ def test_maps_are_drawn_alike_whichever_head_they_are_from():
 
 
 def test_maps_that_are_restored_have_rows_that_sum_to_one():
-    corrupted, maps = MapViews([marked_maps()], 3, Corruption()).draw(128)
-    assert torch.allclose(maps.sum(-1), torch.ones(128, 32), atol=1e-4) and (corrupted >= 0).all()
-    assert torch.allclose(smoother(maps).sum(-1), torch.ones(128, 32), atol=1e-4)
+    faint = (0.9 * marked_maps() + 0.1 / 32).astype(np.float16)
+    corrupted, maps = MapViews([faint], 3, Corruption()).draw(128)
+    assert torch.allclose(maps.sum(-1), torch.ones(128, 32), atol=2e-3) and (corrupted >= 0).all()
+    assert torch.allclose(smoother(maps).sum(-1), torch.ones(128, 32), atol=2e-3)
     unchanged = (corrupted == maps).all((1, 2)).float().mean()
     assert 0.1 < unchanged < 0.4
 
@@ -66,7 +67,7 @@ def test_distances_of_targets_are_hellinger_distances():
 
 
 def test_training_on_maps_learns_and_is_reproducible(tmp_path):
-    paths, options = [tmp_path / name for name in ("one", "two", "other")], {"steps": 24, "batch": 96, "width": 32}
+    paths, options = [tmp_path / name for name in ("one", "two", "other")], {"steps": 60, "batch": 96, "width": 32}
     facts = train([sample()], paths[0], **options)
     train([sample()], paths[1], **options)
     train([sample()], paths[2], seed=1, **options)
@@ -74,7 +75,7 @@ def test_training_on_maps_learns_and_is_reproducible(tmp_path):
     assert facts["views"] == network.facts(paths[0])["views"] == "map"
     assert facts["loss"]["last"] < 0.8 * facts["loss"]["first"]
     share, low, high = facts["held_out"][sample().header["model"]["name"]]
-    assert 0.2 < low <= share <= high < 1
+    assert 0.1 < low <= share <= high < 1
 
 
 def test_vectors_are_as_far_apart_as_restored_maps():

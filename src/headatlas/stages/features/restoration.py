@@ -22,6 +22,7 @@ from headatlas.stages.features.views import Maps
 
 FITTED = 20_000  # maps of an atlas that the last linear map is fitted to, about
 DISTANCES, KEYS = 1.0, 0.7  # weights of attention by distance and by key, beside the map
+STARTED = 512  # maps whose mean training starts from
 DRAWS = 1000  # of the bootstrap
 
 
@@ -34,8 +35,10 @@ class Restoration:
     def __init__(self, sources: Sequence[Maps], seed: int, width: int) -> None:
         self.views, self.seed = MapViews(sources, seed, Corruption()), seed
         net = AttentionNet(inner=width, width=width, normalized=False)
-        size = targets(torch.zeros(1, SIDE, SIDE)).shape[1]
-        self.trained = nn.ModuleDict({"net": net, "decoder": nn.Linear(width, size)})
+        mean = targets(self.views.draw(STARTED)[1]).mean(0)
+        decoder = nn.Linear(width, len(mean))
+        decoder.bias.data = SIDE * mean  # training starts from the mean map
+        self.trained = nn.ModuleDict({"net": net, "decoder": decoder})
 
     def loss(self, batch: int) -> Tensor:
         """Mean squared distance of maps and what is restored."""
