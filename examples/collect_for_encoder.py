@@ -1,7 +1,7 @@
 """Collect the atlases that a packaged network was trained on: models over paragraphs of Wikipedia.
 
     python examples/collect_for_encoder.py MODELS wiki.train.raw.gz OUT --for maps
-    headatlas encoder train OUT/*.atlas -o maps.safetensors --views map
+    headatlas encoder train OUT/*.atlas -o maps.safetensors --views map --steps 2500
 
 MODELS is a folder with the models minilm, smollm2 and antiberty. `--for maps` collects MiniLM, the same with random and
 with shuffled weights, and AntiBERTy; SmolLM2 stays unseen, and so does the packaged corpus, whose words

@@ -88,7 +88,7 @@ def restored(trained: nn.ModuleDict, views: Tensor) -> Tensor:
 def targets(maps: Tensor) -> Tensor:
     """Square roots of the shares of attention in each cell, at each distance, and on each key (map, target).
 
-    >>> targets(torch.eye(32)[None]).square().sum().round(decimals=2).item()
+    >>> round(targets(torch.eye(32)[None]).square().sum().item(), 2)
     2.49
     """
     cells = torch.sqrt(maps.flatten(1) / SIDE)
