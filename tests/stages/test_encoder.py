@@ -19,6 +19,7 @@ from headatlas.errors import DataError, ModelError, OptionError, StoreError
 from headatlas.numeric import metrics
 from headatlas.numeric.pooling import pool
 from headatlas.stages.features import network, patterns, views
+from headatlas.stages.features import train as train_module
 from headatlas.stages.features.train import train
 
 
@@ -166,7 +167,8 @@ def test_maps_of_any_size_and_type_are_accepted():
 
 
 def test_training_improves_retrieval_and_is_reproducible(tmp_path):
-    paths, options = [tmp_path / name for name in ("one", "two", "other")], {"steps": 16, "batch": 96, "width": 32}
+    paths = [tmp_path / name for name in ("one", "two", "other")]
+    options = {"views": "heads", "steps": 16, "batch": 96, "width": 32}
     facts = train([sample()], paths[0], **options)
     train([sample()], paths[1], **options)
     train([sample()], paths[2], seed=1, **options)
@@ -191,7 +193,7 @@ def test_stopped_training_leaves_nothing(tmp_path, monkeypatch):
     def stop(*_):
         raise Stopped
 
-    monkeypatch.setattr("headatlas.stages.features.train.head_retrieval", stop)
+    monkeypatch.setattr("headatlas.stages.features.network.save", stop)
     with pytest.raises(Stopped):
         train([sample()], tmp_path / "net.safetensors", steps=1, batch=16)
     assert not list(tmp_path.iterdir())
@@ -218,14 +220,17 @@ def test_training_reports_what_it_cannot_use(tmp_path):
     ]
     for atlases, kind, reason in cases:
         with pytest.raises(kind, match=re.escape(reason)):
-            train(atlases, path, steps=1)
+            train(atlases, path, views="heads", steps=1)
     for options in ({"steps": 0}, {"batch": 1}, {"width": 1}, {"threads": 0}):
         with pytest.raises(OptionError, match="at least"):
             train([sample()], path, **options)
+    with pytest.raises(OptionError, match="views 'texts': choose map or heads"):
+        train([sample()], path, views="texts")
     maps[:, 1, 1] = np.nan
-    facts = train([memory_atlas("holed", maps)], path, steps=2, batch=16)
-    assert facts["atlases"][0]["heads"] == 3 and facts["held_out"] == {"holed": None}
-    assert np.isfinite(network.vectors(network.load(path), some_maps())).all()
+    for kind in train_module.OBJECTIVES:
+        facts = train([memory_atlas(f"holed-{kind}", maps)], path, views=kind, steps=2, batch=16)
+        assert facts["atlases"][0]["heads"] == 3 and facts["held_out"] == {f"holed-{kind}": None}
+        assert np.isfinite(network.vectors(network.load(path), some_maps())).all()
 
 
 def test_the_packaged_encoder_recognizes_heads():

@@ -348,7 +348,7 @@ def test_mistakes_are_named(tmp_path):
             "poold",
             {},
             OptionError,
-            r"no encoder is named 'poold'. Choose profile, heads, pooled, stats, a .safetensors",
+            r"no encoder is named 'poold'. Choose profile, heads, maps, pooled, stats, a .safetensors",
         ),
         ("gone.safetensors", {}, OptionError, r"the file gone.safetensors is missing. Choose"),
         (str(tmp_path / "torch.safetensors"), {}, ModelError, r"torch.safetensors cannot be read as safetensors"),
@@ -377,7 +377,7 @@ def test_an_unfinished_collection_is_refused(tmp_path):
 def test_that_clusters_follow_heads_is_said_to_be_built_in_for_encoders_that_know_heads():
     texts = ["The cat sat.", "It slept, then it ate.", "Who rang?"]
     atlas = ha.collect.maps("packaged", texts, "memory://knows-heads.atlas", resolution=8)
-    for encoder, knows in (("heads", True), ("profile", False)):
+    for encoder, knows in (("heads", True), ("maps", False), ("profile", False)):
         ha.features.image(atlas, encoder)
         ha.cluster.kmeans(atlas, k=3, of=encoder, name=encoder)
         ha.correlate.clusters(atlas, of=encoder, permutations=9)

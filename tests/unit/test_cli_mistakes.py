@@ -106,7 +106,7 @@ MISTAKES = [
     ("cluster tiny.atlas --sweep", "a sweep needs at least 40 maps, there are 8: collect more examples"),
     ("run packaged sample -o new.atlas --method ward", f"--method ward: choose {', '.join(ha.cluster.METHODS)}"),
     # encoders
-    ("features full.atlas --encoder nothing", "Choose profile, heads, pooled, stats, a .safetensors file"),
+    ("features full.atlas --encoder nothing", "Choose profile, heads, maps, pooled, stats, a .safetensors file"),
     ("features full.atlas --encoder gone.safetensors", "the file gone.safetensors is missing. Choose"),
     ("features full.atlas --encoder junk.safetensors", "copy or train it again"),
     ("features full.atlas --encoder other.safetensors", "made by `headatlas encoder train`"),
@@ -116,7 +116,7 @@ MISTAKES = [
     ("features full.atlas --encoder stats --preprocess other", "choose default or capstone"),
     ("features full.atlas --encoder stats --name a/b", "use letters, digits, dots"),
     ("features full.atlas --encoder stats --seed -1", "--seed -1: it cannot be negative"),
-    ("run packaged sample -o new.atlas --encoder nothing", "Choose profile, heads, pooled, stats"),
+    ("run packaged sample -o new.atlas --encoder nothing", "Choose profile, heads, maps, pooled, stats"),
     ("encoder train full.atlas -o mine.bin", "ends in .safetensors"),
     ("encoder train full.atlas -o file/mine.safetensors", "Choose another path with -o"),
     ("encoder train full.atlas -o x.safetensors --steps 0", "at least 1"),

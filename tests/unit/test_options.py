@@ -212,3 +212,8 @@ def test_the_table_of_encoders_in_the_docs():
         for name, entry in encoders.NAMES.items()
     ]
     check_table("features.md", "encoders", ("`--encoder`", "vector of a map", "width"), *rows, *OTHER_ENCODERS)
+
+
+def test_the_table_of_views_in_the_docs():
+    rows = [(f"`{name}`" + " (default)" * (name == "map"), meaning) for name, meaning in encoders.VIEWS.items()]
+    check_table("features.md", "views", ("`--views`", "trained on"), *rows)

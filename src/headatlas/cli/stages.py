@@ -56,19 +56,22 @@ def features(
 def train(
     atlases: Annotated[list[str], typer.Argument(metavar="ATLAS…", help="Atlases to train on.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
+    views: Annotated[
+        str, typer.Option(help=f"{either(tuple(encoders.VIEWS))}: {'; or '.join(encoders.VIEWS.values())}.")
+    ] = "map",
     steps: Annotated[int | None, typer.Option(help="Training steps.")] = None,
     seed: Seed = 0,
 ) -> None:
-    """Train an encoder on the maps of some atlases, without labels (Barlow Twins)."""
+    """Train an encoder on the maps of some atlases, without labels."""
     from headatlas.stages.features import train as training
 
     check_output(str(output), (".safetensors",))
     options: dict[str, Any] = {} if steps is None else {"steps": steps}
-    facts = training.train([open_atlas(path) for path in atlases], output, seed=seed, **options)
+    facts = training.train([open_atlas(path) for path in atlases], output, views=views, seed=seed, **options)
     typer.echo(f"{output}: {facts['parameters']:,} parameters, trained in {facts['seconds']:,} s")
     for model, score in facts["held_out"].items():
         known = "too few texts" if score is None else wording.interval(*score)
-        typer.echo(f"  head retrieval on held-out texts of {model}: {known}")
+        typer.echo(f"  {facts['measure']} on held-out texts of {model}: {known}")
     typer.echo(f"\nNext: headatlas features {atlases[0]} --encoder {output}")
 
 

@@ -43,8 +43,8 @@ def image(
     atlas : Atlas, str or path
         An atlas with a collection.
     encoder : str or Encoder
-        `profile`, `heads`, `pooled` or `stats`, a .safetensors file made by `headatlas encoder train`, a Hugging Face
-        vision model by hub name or folder, or an `Encoder` object.
+        `profile`, `heads`, `maps`, `pooled` or `stats`, a .safetensors file made by `headatlas encoder train`, a
+        Hugging Face vision model by hub name or folder, or an `Encoder` object.
     name : str, optional
         Name of the result; by default that of the encoder.
     preprocess : {"default", "capstone"}

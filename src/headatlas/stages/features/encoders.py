@@ -18,6 +18,10 @@ from headatlas.options import either
 DEFAULT = "profile"
 RENAMED = {"attention-ssl": "heads"}
 PREPROCESS = ("default", "capstone")
+VIEWS = {  # what `headatlas encoder train` trains on
+    "map": "two views of the same map: the network restores corrupted maps, and never knows which head they are from",
+    "heads": "maps of the same head on two examples: the network tells heads apart",
+}
 
 
 class Draw(Protocol):
@@ -140,6 +144,12 @@ def _heads(sample: int, seed: int) -> Choice:
     return _trained(str(network.HEADS), "heads")
 
 
+def _maps(sample: int, seed: int) -> Choice:
+    from headatlas.stages.features import network
+
+    return _trained(str(network.MAPS), "maps")
+
+
 def _trained(path: str, name: str) -> Choice:
     from headatlas.stages.features.trained import TrainedEncoder
 
@@ -176,6 +186,12 @@ NAMES: dict[str, Named] = {
             "a network trained to tell heads apart, for finding related heads; compare by cosine",
             "128",
             _heads,
+        ),
+        Named(
+            "maps",
+            "a network trained to restore corrupted maps; it never knew which head a map is from",
+            "128",
+            _maps,
         ),
         Named("pooled", "principal components of the square root of the pooled map", "at most 64", _pooled),
         Named(

@@ -17,7 +17,8 @@ from headatlas.atlas.files import Files
 from headatlas.errors import ModelError
 from headatlas.numeric.pooling import pooling_matrices
 
-HEADS = Path(__file__).parent / "weights" / "heads.safetensors"
+WEIGHTS = Path(__file__).parent / "weights"
+HEADS, MAPS = WEIGHTS / "heads.safetensors", WEIGHTS / "maps.safetensors"
 FORMAT = {"format": "headatlas-encoder", "version": "1"}
 SIDE = 32
 CHANNELS = 4
@@ -72,20 +73,23 @@ def dense(inputs: int, outputs: int) -> nn.Sequential:
 
 
 class AttentionNet(nn.Module):
-    """Turns images of maps into vectors, which are compared by cosine.
+    """Turns images of maps into vectors.
 
     Layers are dense, not convolutional: the position of a weight is what it means, and large matrix products are fast
-    on a CPU. The last step is a fixed linear map, computed after training, that gives the differences between maps of
-    one head the same variance in all directions.
+    on a CPU. The last step is a fixed linear map, computed after training. Without `normalized`, features before it
+    keep their scale: those that vary little stay small.
     """
 
-    def __init__(self, hidden: int = 512, depth: int = 2, inner: int = 256, width: int = 128) -> None:
+    def __init__(
+        self, hidden: int = 512, depth: int = 2, inner: int = 256, width: int = 128, *, normalized: bool = True
+    ) -> None:
         super().__init__()
-        self.shape = {"hidden": hidden, "depth": depth, "inner": inner, "width": width}
+        self.shape = {"hidden": hidden, "depth": depth, "inner": inner, "width": width, "normalized": int(normalized)}
         self.layers = nn.Sequential(
             nn.Flatten(), dense(CHANNELS * SIDE * SIDE, hidden), *(Block(hidden) for _ in range(depth))
         )
-        self.last = nn.Sequential(nn.Linear(hidden, inner, bias=False), nn.BatchNorm1d(inner))
+        scales = [nn.BatchNorm1d(inner)] if normalized else []
+        self.last = nn.Sequential(nn.Linear(hidden, inner, bias=False), *scales)
         self.centre: Tensor
         self.turn: Tensor
         self.register_buffer("centre", torch.zeros(inner))
@@ -137,7 +141,8 @@ def load(path: str | os.PathLike[str] = HEADS) -> AttentionNet:
     tensors, metadata = _read(Path(path).expanduser())
     try:
         shape = json.loads(metadata["shape"])
-        net = AttentionNet(**{name: int(shape[name]) for name in SHAPE})
+        sizes = {name: int(shape[name]) for name in SHAPE}
+        net = AttentionNet(**sizes, normalized=bool(shape.get("normalized", True)))
         wanted = {name: tuple(tensor.shape) for name, tensor in _tensors(net).items()}
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ModelError(f"{path} does not record the shape of its network ({error}): train it again") from error

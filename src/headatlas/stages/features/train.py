@@ -1,8 +1,4 @@
-"""Train an encoder of maps without labels: two views of a head should agree, and features should not be redundant.
-
-Barlow Twins (Zbontar et al. 2021): a network sees two views of each head in a batch, and the correlation matrix of the
-outputs for the two views is pushed toward the identity.
-"""
+"""Train an encoder of maps without labels, on two views of the same map or of the same head."""
 
 from __future__ import annotations
 
@@ -12,38 +8,32 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from headatlas import __version__, progress, wording
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, OptionError, StoreError
-from headatlas.numeric.metrics import head_retrieval
+from headatlas.options import either
 from headatlas.stages.features import network
-from headatlas.stages.features.network import AttentionNet, images
-from headatlas.stages.features.views import Changes, Maps, Views
+from headatlas.stages.features.encoders import VIEWS
+from headatlas.stages.features.objective import Objective, net_of
+from headatlas.stages.features.restoration import Restoration
+from headatlas.stages.features.twins import HeadTwins
+from headatlas.stages.features.views import Maps
 
+OBJECTIVES: dict[str, type[Objective]] = {"map": Restoration, "heads": HeadTwins}
 MEMORY = 2**30  # bytes of maps, over all atlases; twice that while they are read
 HELD = 60  # at most this many examples of an atlas are held out, and at most a tenth
-FITTED = 100  # examples of an atlas that the last linear map is fitted to
 WARM = 30  # warm-up steps to the full learning rate
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Fixed hyperparameters."""
-
-    rate: float = 2e-3
-    decay: float = 1e-2
-    projector: int = 1024
-    weight: float = 5e-3  # weight of the correlations between different features
-    average: float = 0.98  # decay of the running mean of the weights
-    shrink: float = 0.03  # shrinkage of the covariance within heads toward a sphere, as a share of its mean
+RATE = 2e-3  # largest learning rate
+DECAY = 1e-2  # of the weights
+AVERAGE = 0.98  # decay of the running mean of the weights
 
 
 @dataclass(frozen=True)
@@ -59,6 +49,7 @@ def train(
     atlases: Sequence[Atlas],
     path: str | os.PathLike[str],
     *,
+    views: str = "map",
     seed: int = 0,
     steps: int = 1200,
     batch: int = 512,
@@ -84,12 +75,15 @@ def train(
         Atlases with a collection.
     path : str or path
         The .safetensors file to write.
+    views : {"map", "heads"}
+        Train on two views of the same map, to restore corrupted maps; no vector then knows which head it is from. Or
+        on maps of the same head on two examples, to tell heads apart.
     seed : int
         Random seed.
     steps : int
         Training steps.
     batch : int
-        Heads per batch.
+        Maps per batch, or heads.
     width : int
         Length of the vectors.
     threads : int
@@ -98,22 +92,28 @@ def train(
     Returns
     -------
     dict
-        The facts stored in the file, among them `held_out`: the head retrieval on held-out examples of each atlas, as
-        score and 95 % interval; also `parameters` and `seconds`.
+        The facts stored in the file, among them `held_out`: for held-out examples of each atlas, the share of the
+        variance of maps that is restored, or the head retrieval, with its 95 % interval. Also `parameters` and
+        `seconds`.
     """
     if steps < 1 or batch < 16 or not 2 <= width <= 256 or threads < 1 or seed < 0:
         raise OptionError(
             "steps and threads must be at least 1, batch at least 16, width between 2 and 256, and seed at least 0"
         )
+    if views not in OBJECTIVES:
+        raise OptionError(f"views {views!r}: choose {either(tuple(VIEWS))}")
     if not atlases:
         raise OptionError("give at least one atlas to train on")
-    started = time.monotonic()
+    started, objective_class = time.monotonic(), OBJECTIVES[views]
     with _deterministic(seed, threads):
-        sources = _read(atlases, seed)
-        net, losses = _fit(sources, seed, steps, batch, width)
-        _fit_linear_map(net, sources)
-        facts = _facts(atlases, sources, {"seed": seed, "steps": steps, "batch": batch, "threads": threads})
-        facts |= {"loss": losses, "held_out": _scores(net, sources)}
+        sources = _read(atlases, seed, objective_class.least)
+        objective = objective_class([source.maps for source in sources], seed, width)
+        trained, losses = _fit(objective, steps, batch)
+        objective.finish(trained)
+        options = {"seed": seed, "steps": steps, "batch": batch, "threads": threads}
+        facts = {"headatlas": __version__, "views": views, "options": options, **_facts(objective, atlases, sources)}
+        facts |= {"loss": losses, "held_out": _scores(objective, trained, sources)}
+    net = net_of(trained)
     network.save(net, path, facts)
     return {**facts, "parameters": net.parameters_count, "seconds": round(time.monotonic() - started)}
 
@@ -131,19 +131,19 @@ def _deterministic(seed: int, threads: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _read(atlases: Sequence[Atlas], seed: int) -> list[Source]:
+def _read(atlases: Sequence[Atlas], seed: int, least: int) -> list[Source]:
     rng = np.random.default_rng(seed)
-    return [_source(atlas, MEMORY // len(atlases), rng) for atlas in atlases]
+    return [_source(atlas, MEMORY // len(atlases), least, rng) for atlas in atlases]
 
 
-def _source(atlas: Atlas, room: int, rng: np.random.Generator) -> Source:
+def _source(atlas: Atlas, room: int, least: int, rng: np.random.Generator) -> Source:
     url = atlas.files.url
     if not atlas.results("collect"):
         raise StoreError(f"the collection of {url} is not finished. Run its `headatlas collect` again, then train")
     examples, *shape = atlas.array("pooled").shape
-    if examples < 2:
+    if examples < least:
         raise DataError(f"{url} has {wording.many(examples, 'example')}: two views of a head need at least two")
-    count = max(2, min(examples, room // (2 * math.prod(shape))))
+    count = max(least, min(examples, room // (2 * math.prod(shape))))
     chosen = rng.permutation(examples)[:count]
     maps = _chosen(atlas, np.sort(chosen))
     exists = ~np.isnan(maps.sum((2, 3), np.float32)).any(0)
@@ -168,103 +168,48 @@ def _chosen(atlas: Atlas, examples: NDArray[np.int64]) -> Maps:
     return np.concatenate(parts)
 
 
-def _fit(
-    sources: Sequence[Source], seed: int, steps: int, batch: int, width: int
-) -> tuple[AttentionNet, dict[str, float]]:
-    """The running mean of the network over training, and the mean loss over the first and last tenth of the steps."""
-    recipe, views = Recipe(), Views([source.maps for source in sources], seed, Changes())
-    net = AttentionNet(width=width)
-    projector = _projector(net.shape["inner"], recipe.projector)
-    optimizer = torch.optim.AdamW([*net.parameters(), *projector.parameters()], weight_decay=recipe.decay)
-    mean = copy.deepcopy(net).eval()
+def _fit(objective: Objective, steps: int, batch: int) -> tuple[nn.ModuleDict, dict[str, float]]:
+    """The running mean of the weights over training, and the mean loss over the first and last tenth of the steps."""
+    trained = objective.trained
+    optimizer = torch.optim.AdamW(trained.parameters(), weight_decay=DECAY)
+    mean = copy.deepcopy(trained).eval()
     losses = []
     with progress.bar("training", steps, "steps") as advance:
         for step in range(steps):
             for group in optimizer.param_groups:
-                group["lr"] = recipe.rate * min(1, (step + 1) / WARM) * (1 + math.cos(math.pi * step / steps)) / 2
-            channels = images(torch.cat(views.draw(batch)))
-            first, second = projector(net.inner(channels)).chunk(2)
-            loss = barlow_twins(first, second, recipe.weight)
+                group["lr"] = RATE * min(1, (step + 1) / WARM) * (1 + math.cos(math.pi * step / steps)) / 2
+            loss = objective.loss(batch)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-            _update_mean(mean, net, min(recipe.average, (step + 1) / (step + 10)))
+            _update_mean(mean, trained, min(AVERAGE, (step + 1) / (step + 10)))
             losses.append(loss.item())
             advance(1)
     tenth = -(-steps // 10)
-    return mean, {"first": round(float(np.mean(losses[:tenth])), 2), "last": round(float(np.mean(losses[-tenth:])), 2)}
-
-
-def _projector(inputs: int, width: int) -> nn.Sequential:
-    """Follows the network in training only: decorrelating more features than are used improves those."""
-    return nn.Sequential(
-        nn.GELU(),
-        nn.Linear(inputs, width, bias=False),
-        nn.BatchNorm1d(width),
-        nn.GELU(),
-        nn.Linear(width, width, bias=False),
-    )
-
-
-def barlow_twins(first: Tensor, second: Tensor, weight: float) -> Tensor:
-    """Distance of the correlations between two views (row, feature) from the identity.
-
-    >>> same = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-    >>> barlow_twins(same, same, 0.5).item() < 1e-6, round(barlow_twins(same, same.flip(1), 0.5).item(), 3)
-    (True, 3.0)
-    """
-    left, right = ((view - view.mean(0)) / (view.std(0, correction=0) + 1e-4) for view in (first, second))
-    correlation = left.T @ right / len(left)
-    diagonal = correlation.diagonal()
-    others = correlation.square().sum() - diagonal.square().sum()
-    return (1 - diagonal).square().sum() + weight * others
+    first, last = np.mean(losses[:tenth]), np.mean(losses[-tenth:])
+    return mean, {"first": float(f"{first:.4g}"), "last": float(f"{last:.4g}")}
 
 
 @torch.no_grad()
-def _update_mean(mean: AttentionNet, net: AttentionNet, decay: float) -> None:
-    for old, new in zip(mean.state_dict().values(), net.state_dict().values(), strict=True):
+def _update_mean(mean: nn.Module, trained: nn.Module, decay: float) -> None:
+    for old, new in zip(mean.state_dict().values(), trained.state_dict().values(), strict=True):
         if old.is_floating_point():
             old.lerp_(new, 1 - decay)
 
 
-def _fit_linear_map(net: AttentionNet, sources: Sequence[Source]) -> None:
-    """Fit the last linear map: it whitens the variance within heads and keeps the axes that separate heads."""
-    spreads, means = [], []
-    for source in sources:
-        inner = _inner(net, source.maps[:FITTED])
-        centers = inner.mean(0)
-        rest = (inner - centers).flatten(0, 1)
-        spreads.append(rest.T @ rest / len(rest))
-        means.append(centers)
-    spread, heads = torch.stack(spreads).mean(0), torch.cat(means)
-    spread += Recipe().shrink * spread.diagonal().mean() * torch.eye(len(spread), dtype=spread.dtype)
-    variances, axes = torch.linalg.eigh(spread)
-    white = axes / variances.sqrt()
-    center = torch.stack([centers.mean(0) for centers in means]).mean(0)
-    total = (heads - center) @ white
-    # the covariance within heads is now the identity: adding it keeps the order of the axes and makes all well defined
-    directions = torch.linalg.eigh(total.T @ total / len(total) + torch.eye(len(white), dtype=white.dtype))[1]
-    net.centre.copy_(center)
-    net.turn.copy_(white @ directions[:, -net.shape["width"] :].flip(1))
-
-
-def _inner(net: AttentionNet, maps: Maps) -> Tensor:
-    """Vectors before the last linear map (example, head, feature), in double precision."""
-    with torch.inference_mode():
-        return torch.stack([net.inner(images(example)).double() for example in maps])
-
-
-def _scores(net: AttentionNet, sources: Sequence[Source]) -> dict[str, Any]:
-    """Head retrieval of each atlas on held-out examples; None if fewer than two are held out."""
+def _scores(objective: Objective, trained: nn.ModuleDict, sources: Sequence[Source]) -> dict[str, Any]:
+    """The measure on held-out examples of each atlas, with the weights as they are stored."""
+    net = net_of(trained)
     net.load_state_dict({name: network.stored(name, tensor).float() for name, tensor in net.state_dict().items()})
     scores: dict[str, Any] = {}
     for source in sources:
-        score = head_retrieval(network.vectors(net, source.held)) if len(source.held) > 1 else None
+        score = objective.score(trained, source.held)
         scores[source.name] = score and [round(value, 4) for value in score]
     return scores
 
 
-def _facts(atlases: Sequence[Atlas], sources: Sequence[Source], options: dict[str, int]) -> dict[str, Any]:
+def _facts(objective: Objective, atlases: Sequence[Atlas], sources: Sequence[Source]) -> dict[str, Any]:
+    recipe = {**objective.facts(), "rate": RATE, "decay": DECAY, "average": AVERAGE}
     data = [
         {
             "model": source.name,
@@ -275,5 +220,4 @@ def _facts(atlases: Sequence[Atlas], sources: Sequence[Source], options: dict[st
         }
         for atlas, source in zip(atlases, sources, strict=True)
     ]
-    recipe = {"method": "Barlow Twins", **asdict(Recipe()), **asdict(Changes())}
-    return {"headatlas": __version__, "options": options, "recipe": recipe, "atlases": data}
+    return {"recipe": recipe, "atlases": data, "measure": objective.measure}

@@ -1,4 +1,4 @@
-"""A trained network as encoder: the packaged one, or one trained by `headatlas encoder train`."""
+"""A trained network as encoder: a packaged one, or one trained by `headatlas encoder train`."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ class TrainedEncoder:
     path: str
     width: int
     digest: str
+    knows_heads: bool  # whether its training compared maps of one head on several texts
     net: network.AttentionNet | None = None
 
     reads: ClassVar[tuple[str, ...]] = ("pooled",)
-    knows_heads: ClassVar[bool] = True  # its training compares maps of one head on several texts
 
     @classmethod
     def open(cls, path: str, name: str) -> TrainedEncoder:
         """Load a file."""
         net = network.load(path)
-        return cls(name, path, net.shape["width"], _digest(path), net)
+        knows_heads = network.facts(path).get("views", "heads") != "map"  # files without the fact compared heads
+        return cls(name, path, net.shape["width"], _digest(path), knows_heads, net)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TrainedEncoder, (self.name, self.path, self.width, self.digest)
+        return TrainedEncoder, (self.name, self.path, self.width, self.digest, self.knows_heads)
 
     def recipe(self) -> dict[str, Any]:
         """What determines the vectors."""

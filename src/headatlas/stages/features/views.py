@@ -32,7 +32,7 @@ class Changes:
     noise: float = 0.05  # standard deviation of the logarithm of the factor on each weight
 
 
-class Views:
+class HeadViews:
     """Draws batches: each row is a head, each view another example of it."""
 
     def __init__(self, sources: Sequence[Maps], seed: int, changes: Changes) -> None:
@@ -52,14 +52,11 @@ class Views:
         order = np.concatenate([self.rng.permutation(len(self.heads)) for _ in range(rounds)])[:count]
         chosen = self.heads[order]
         parts = self._partners(chosen[:, 0])
-        causal = torch.from_numpy(self.rng.random(count) < self.changes.causal)[:, None, None]
-        sink = torch.from_numpy(self.rng.uniform(0, 0.9, count) * (self.rng.random(count) < self.changes.sink))
+        masks = masking(self.rng, count, self.changes.causal, self.changes.sink)
         kinds = self.rng.integers(0, len(self.kinds), generated)
         result = []
         for _ in range(views):
-            real = self._examples(chosen, *parts)
-            real = torch.where(causal, _causal(real), real) * (1 - sink.float()[:, None, None])
-            real[:, :, 0] += sink.float()[:, None]
+            real = masked(self._examples(chosen, *parts), *masks)
             synthetic = self.bank[[self.rng.choice(self.kinds[kind]) for kind in kinds]]
             result.append(self._change(torch.cat([real, synthetic])))
         return result
@@ -95,18 +92,33 @@ class Views:
         return maps * torch.exp(changes.noise * noise)
 
 
-def _causal(maps: Tensor) -> Tensor:
-    return _rows_to_one(torch.tril(maps) + 1e-6 * torch.tril(torch.ones(SIDE, SIDE)))
+def masking(rng: np.random.Generator, count: int, causal: float, sink: float) -> tuple[Tensor, Tensor]:
+    """Which maps become causal, and how much of its attention each map gives to the first key; the shares are given."""
+    is_causal = torch.from_numpy(rng.random(count) < causal)
+    return is_causal, torch.from_numpy(rng.uniform(0, 0.9, count) * (rng.random(count) < sink)).float()
 
 
-def _rows_to_one(maps: Tensor) -> Tensor:
+def masked(maps: Tensor, is_causal: Tensor, sink: Tensor) -> Tensor:
+    """Maps made causal and with a sink where `masking` says so."""
+    maps = torch.where(is_causal[:, None, None], causal(maps), maps) * (1 - sink[:, None, None])
+    maps[:, :, 0] += sink[:, None]
+    return maps
+
+
+def causal(maps: Tensor) -> Tensor:
+    """Maps without attention to later tokens; rows sum to 1 again."""
+    return rows_to_one(torch.tril(maps) + 1e-6 * torch.tril(torch.ones(SIDE, SIDE)))
+
+
+def rows_to_one(maps: Tensor) -> Tensor:
+    """Maps whose rows sum to 1."""
     return maps / (maps.sum(-1, keepdim=True) + 1e-6)
 
 
 def crop(maps: Tensor, starts: Tensor, sizes: Tensor) -> Tensor:
     """Crop each map to its range of the unit interval, the same for queries and keys; rows sum to 1 again."""
     shares = _shares(starts, sizes, SIDE)
-    return _rows_to_one(shares / shares.sum(-1, keepdim=True) @ maps @ shares.mT)
+    return rows_to_one(shares / shares.sum(-1, keepdim=True) @ maps @ shares.mT)
 
 
 def coarser(maps: Tensor, side: int) -> Tensor:
