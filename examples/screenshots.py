@@ -22,7 +22,7 @@ PLACES = {
     "overview": "#/overview",
     "maps": "#/maps",
     "clusters": "#/clusters",
-    "cluster": "#/clusters/6?cluster=6",
+    "cluster": "#/clusters/9?cluster=9",
     "head": "#/head/0.2?head=0.2",
     "examples": "#/examples",
     "example": "#/examples/0?example=0&heads=0.2,3.5",
