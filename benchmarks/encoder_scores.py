@@ -19,6 +19,7 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from headatlas.stages.cluster.methods.tree import Tree
 from headatlas.stages.cluster.vectors import fit_space
+from headatlas.statistics import COMBINED
 
 Array = NDArray[Any]
 DRAWS = 400
@@ -147,22 +148,27 @@ def readability(vectors: Array, stats: Array, names: Sequence[str], seed: int = 
     return scores
 
 
-def roles(stats: Array, names: Sequence[str], repeated: Array) -> Array:
-    """A name for what each head does, from its mean statistics; empty where none is clear."""
+def roles(stats: Array, names: Sequence[str], kinds: Array) -> Array:
+    """A name for what each head does, from its mean statistics on plain texts; empty where none is clear.
+
+    Induction and the same word are judged on repeated words, where every word has another occurrence. (On the texts of
+    one word, every token is the same word.)
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # statistics that a model does not have are NaN everywhere
-        mean, on_repeated = np.nanmean(stats, 0), np.nanmean(stats[repeated], 0)
-    column = {name: mean[:, number] for number, name in enumerate(names)}
-    induction = on_repeated[:, list(names).index("induction")]
+        plain, repeated = (np.nan_to_num(np.nanmean(stats[kinds == kind], 0)) for kind in ("plain", "repeated"))
+    column = {name: plain[:, number] for number, name in enumerate(names)}
+    twice = {name: repeated[:, number] for number, name in enumerate(names)}
     limits = [
         ("previous", column["previous"] > 0.4),
         ("next", column["next"] > 0.4),
-        ("induction", induction > 0.3),
-        ("same", column["same_token"] > 0.25),
-        ("first", column["first"] > 0.6),
         ("self", column["self"] > 0.4),
+        ("induction", twice["induction"] > 0.3),
+        ("same", twice["same_token"] > 0.2),
+        ("first", column["first"] > 0.6),
+        ("local", sum(column[name] for name in COMBINED["around"].plus) > 0.6),
     ]
-    labels = np.full(len(mean), "", dtype="<U12")
+    labels = np.full(len(plain), "", dtype="<U12")
     for name, holds in reversed(limits):
         labels[holds] = name
     return labels

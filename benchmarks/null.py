@@ -1,9 +1,9 @@
 """Which patterns are there without what was learned, and which without word order?
 
-    python benchmarks/null.py wiki.valid.raw [--models packaged SMOLLM2] [--encoders pooled] [--seeds 0 1] [--json]
+    python benchmarks/null.py wiki.valid.raw [--models packaged SMOLLM2] [--encoders profile] [--seeds 0 1] [--json]
 
-Each model is collected on the first paragraphs of the file, its maps are encoded and clustered with KMeans (k chosen),
-and maps of null models are assigned to its clusters. Prints a table per model and encoder: the share of each pattern,
+Each model is collected on the first paragraphs of the file, its maps are encoded and clustered with the defaults (a
+tree), and maps of null models are assigned to its clusters. Prints a table per model and encoder: the share of each pattern,
 by the same rule, for the model itself and for null models (from the lowest to the highest of all seeds), how many heads
 have one job, and how similar heads of one layer are. Atlases go to a temporary folder, or to --keep FOLDER, where a
 stopped run continues.
@@ -33,7 +33,7 @@ def paragraphs(path: Path, count: int) -> list[str]:
 def measure(atlas: ha.Atlas, model: ha.models.Model, encoder: str, seeds: list[int]) -> dict:
     """Shares, jobs and locality of the model itself and of null models, for each seed."""
     ha.features.image(atlas, encoder)
-    ha.cluster.kmeans(atlas, of=encoder, name=encoder)
+    ha.cluster.tree(atlas, of=encoder, name=encoder)
     ha.correlate.clusters(atlas, of=encoder, permutations=99)
     names = {row["cluster"]: row["name"] for row in atlas.table("clusters", encoder).to_pylist()}
     runs, seconds = [], []
@@ -94,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wikitext", type=Path, help="a file with one paragraph per line")
     parser.add_argument("--models", nargs="+", default=["packaged"], help="models as `headatlas collect` takes them")
-    parser.add_argument("--encoders", nargs="+", default=["pooled", "stats"])
+    parser.add_argument("--encoders", nargs="+", default=["profile"])
     parser.add_argument("--paragraphs", type=int, default=64)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--keep", type=Path, help="folder for the atlases")

@@ -43,7 +43,7 @@ TOKENS_JUST_AFTER = Naming(
     "tokens just after", target="the tokens just after", says="each token attends to the few after it"
 )
 NEIGHBORING_TOKENS = Naming(
-    "neighboring tokens", target="its neighbors", says="each token attends to itself and its neighbors"
+    "neighboring tokens", target="neighboring tokens", says="each token attends to itself and its neighbors"
 )
 INDUCTION = Naming(
     "induction", target="what followed the same token", says="each token attends to what followed the same token"

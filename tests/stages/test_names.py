@@ -174,8 +174,14 @@ def clusterings(draw):
         layers, examples = ((0,) if draw(st.booleans()) else () for _ in range(2))
         least = draw(st.integers(1, 4))
         home = Home(heads, layers, examples, (0, 0), draw(st.sampled_from([10.0, 50.0, np.nan])), (number, 0, 0))
-        subjects[number] = Subject(items, home, (least, least + draw(st.integers(0, 3))))
+        levels = (least, least + draw(st.integers(0, 3)))
+        subjects[number] = Subject(items, home, levels, default=levels[0] <= 3 <= levels[1])
     return subjects
+
+
+def _meet(levels, others):
+    """Whether two nodes are clusters of the same cut somewhere."""
+    return levels[0] <= others[1] and others[0] <= levels[1]
 
 
 @settings(deadline=None)
@@ -187,7 +193,7 @@ def test_clusters_at_the_same_level_always_have_different_names(subjects):
     for key, subject in subjects.items():
         assert len(named[key].phrases) <= MOST and len({*named[key].phrases}) == len(named[key].phrases)
         for other in subjects:
-            if other != key and subject.meets(subjects[other]):
+            if other != key and _meet(subject.levels, subjects[other].levels):
                 assert texts[key] != texts[other]
                 assert frozenset(texts[key].split(", ")) != frozenset(texts[other].split(", "))  # nor in order only
 
@@ -206,3 +212,24 @@ def test_words_for_comparisons_never_equal_phrases():
 def test_what_has_two_ends_has_words_for_both(name):
     declared = statistic(name)
     assert declared.comparative(True) != declared.comparative(False)
+
+
+def test_a_cluster_of_the_default_cut_is_not_told_from_nodes_of_other_cuts():
+    far = [Evidence("distance_share", 0.5, 0.3, 0.8, 0.7, 0.9)]
+    nodes = {
+        7: Subject([*far, Evidence("self", 0.5, 0.1, 0.1, 0.0, 0.2)], Home(first=(0, 0, 0)), (2, 4)),
+        9: Subject([*far, Evidence("self", 0.1, 0.2, 0.0, -0.1, 0.1)], Home(first=(1, 0, 0)), (3, 9), default=True),
+    }
+    assert [name_text(name) for name in names(nodes).values()] == [
+        "distant tokens, more on the token itself",
+        "distant tokens",
+    ]
+
+
+@pytest.mark.parametrize("excess, phrases", [(0.01, ()), (0.08, ("punctuation",))])
+def test_content_that_distance_gives_names_no_cluster(excess, phrases):
+    evidence = [
+        Evidence("punctuation", 0.2, 0.1, 0.8, 0.7, 0.9),
+        Evidence("punctuation_beyond", excess, 0.0, 0.8, 0.7, 0.9),
+    ]
+    assert names({0: Subject(evidence)})[0].phrases == phrases

@@ -19,8 +19,10 @@ from headatlas.stages.cluster.minis import Points
 MOST = 40  # clusters
 USUAL = 14  # clusters, if all numbers are found again equally well
 DOUBT = 0.5  # how much more stable others must be, per logarithm of the factor between them and the usual number, …
-MOST_DOUBT = 0.35  # … at most. Cutting one of k stable clusters at random costs more, so their number is still found
-ALWAYS = 0.97  # stability of clusters that are found again on every sample
+MOST_DOUBT = 0.45  # … at most: two or three clusters are nearly always stable, even where there are finer ones
+EXACT_DOUBT = 0.35  # the same for clusters that are found again exactly
+EXACT = 0.995  # stability of clusters that are found again exactly, on all samples
+ALWAYS = 0.97  # stability of clusters that are found again on every sample, nearly the same
 STEPS = 100  # of Lloyd's algorithm at most
 
 
@@ -131,18 +133,19 @@ def choose(stability: Mapping[int, float]) -> int:
     >>> choose({3: 1.0, 7: 0.8, 14: 0.6, 28: 0.5}), choose({3: 0.9, 14: 0.7, 15: 0.7}), choose({14: 1.0, 30: 1.0})
     (3, 14, 30)
     """
-    score = {k: value - doubt(k) for k, value in stability.items()}
+    score = {k: value - doubt(k, value) for k, value in stability.items()}
     best = max(score, key=lambda k: (score[k], -k))
     return max([best, *(k for k, value in stability.items() if value >= ALWAYS)])
 
 
-def doubt(k: int) -> float:
+def doubt(k: int, stability: float) -> float:
     """How much more stable than the usual number of clusters this one must be.
 
-    >>> [round(doubt(k), 2) for k in (3, 7, 10, 12, 14, 16, 20, 28)]
-    [0.35, 0.35, 0.17, 0.08, 0.0, 0.07, 0.18, 0.35]
+    >>> [round(doubt(k, 0.9), 2) for k in (3, 7, 10, 12, 14, 16, 20, 28)], doubt(3, 1.0)
+    ([0.45, 0.35, 0.17, 0.08, 0.0, 0.07, 0.18, 0.35], 0.35)
     """
-    return min(MOST_DOUBT, DOUBT * abs(math.log(k / USUAL)))
+    most = EXACT_DOUBT if stability >= EXACT else MOST_DOUBT
+    return min(most, DOUBT * abs(math.log(k / USUAL)))
 
 
 def _silent(steps: int) -> None:

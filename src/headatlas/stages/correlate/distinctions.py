@@ -26,9 +26,10 @@ def names(subjects: Mapping[int, Subject]) -> dict[int, Name]:
     named = name_phrases(subjects)
     same = rivals(subjects, {key: frozenset(name.phrases) for key, name in named.items()})
     used: dict[int, str] = {}
-    for key, name in named.items():
+    for key in sorted(named, key=lambda key: not subjects[key].default):  # a stable order: the most important first
         if not same[key]:
             continue
+        name = named[key]
         others, taken = [subjects[other] for other in same[key]], {used.get(other) for other in same[key]}
         for distinction in distinctions(subjects[key], name, others):
             words = _words(distinction)

@@ -11,6 +11,7 @@ from headatlas.wording import Distinction
 LEAST = 0.33  # no cluster is named after a smaller Cliff's delta
 MASS = 0.15  # attention that must go to a kind of token for a cluster to be named after it …
 FAINT = 0.10  # … or this much, if it is twice that of the rest
+EXCESS = 0.05  # attention to tokens of some content, beyond what distance gives them, for a name
 ALONE = 0.6  # share of one offset in a window of four from which on the offset gives the name
 MOST = 2  # phrases in a name
 
@@ -52,15 +53,20 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is to be named: a cluster, or a node of a tree, which is a cluster at some `levels` of detail, from – to."""
+    """What is to be named: a cluster, or a node of a tree, which is a cluster at some `levels` of detail, from – to.
+
+    A cluster of the default cut is told only from others of that cut: nodes of other cuts are told from it.
+    """
 
     evidence: Sequence[Evidence]
     home: Home = field(default_factory=Home)
     levels: tuple[int, int] = (0, 0)
+    default: bool = False
 
-    def meets(self, other: Subject) -> bool:
-        """Whether both are clusters at some level, so that they need different names."""
-        return self.levels[0] <= other.levels[1] and other.levels[0] <= self.levels[1]
+    def yields_to(self, other: Subject) -> bool:
+        """Whether both are clusters at some level, and this is the one that must be told from the other."""
+        meet = self.levels[0] <= other.levels[1] and other.levels[0] <= self.levels[1]
+        return meet and (other.default or not self.default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +109,12 @@ def phrases(evidence: Sequence[Evidence]) -> list[Phrase]:
 
     A kind of token scores its delta plus how much more attention goes to it than in the rest; breadth, reach and
     direction score their delta alone, so that a clear pattern of tokens comes before them. Of two phrases for one of
-    these, the stricter one, of lower rank, is taken: what spreads evenly also spreads widely.
+    these, the stricter one, of lower rank, is taken: what spreads evenly also spreads widely. Content (the same word,
+    punctuation) counts as far as it exceeds what distance gives: texts differ in how much they have of it, and that
+    is no pattern of attention.
     """
-    means = {item.statistic: item.mean for item in evidence if item.fits}
-    fitting = [phrase for item in evidence if (phrase := _phrase(item, means)) is not None]
+    known = {item.statistic: item for item in evidence}
+    fitting = [phrase for item in evidence if (phrase := _phrase(item, known)) is not None]
     fitting.sort(key=lambda phrase: (-round(phrase.score, 2), phrase.rank))
     strictest = {phrase.family: phrase.rank for phrase in sorted(fitting, key=lambda phrase: -phrase.rank)}
     fitting = [phrase for phrase in fitting if not phrase.spread or phrase.rank == strictest[phrase.family]]
@@ -116,19 +124,35 @@ def phrases(evidence: Sequence[Evidence]) -> list[Phrase]:
     return list(first.values())
 
 
-def _phrase(evidence: Evidence, means: Mapping[str, float]) -> Phrase | None:
-    declared, difference = statistic(evidence.statistic), evidence.mean - evidence.rest
-    if declared.high is None or not evidence.fits:
-        return None
-    if not (abs(evidence.delta) >= LEAST and abs(difference) >= declared.least and evidence.delta * difference > 0):
+def _phrase(evidence: Evidence, known: Mapping[str, Evidence]) -> Phrase | None:
+    declared = statistic(evidence.statistic)
+    if declared.high is None:
         return None
     if declared.low is not None:  # how attention is spread
-        return _spread(evidence, declared)
+        return _spread(evidence, declared) if _matters(evidence) else None
+    beyond = known.get(f"{evidence.statistic}_beyond")
+    if beyond is not None and beyond.mean == beyond.mean:  # NaN: queries and keys are different tokens
+        excessive = _matters(beyond) and beyond.delta > 0 and beyond.mean >= EXCESS
+        return _mass(evidence, declared, beyond) if excessive else None
     considerable = evidence.mean >= MASS or (evidence.mean >= FAINT and evidence.mean >= 2 * evidence.rest)
     possible = evidence.mean <= 1  # offsets are means over different queries: in texts of a few tokens, sums exceed 1
-    if evidence.delta < 0 or not considerable or not possible or _better_described(evidence, means):
+    if not (_matters(evidence) and evidence.delta > 0 and considerable and possible):
         return None
-    return Phrase(declared.high.phrase, declared.group, evidence.delta + difference, evidence)
+    return None if _better_described(evidence, known) else _mass(evidence, declared, evidence)
+
+
+def _matters(evidence: Evidence) -> bool:
+    """Whether most maps share a difference that is consistent, and large enough."""
+    difference = evidence.mean - evidence.rest
+    large = abs(evidence.delta) >= LEAST and abs(difference) >= statistic(evidence.statistic).least
+    return evidence.fits and large and evidence.delta * difference > 0
+
+
+def _mass(evidence: Evidence, declared: Statistic, ranked_by: Evidence) -> Phrase:
+    """The phrase for a kind of token; what a text has of it does not count, only what a head makes of it."""
+    assert declared.high is not None
+    score = ranked_by.delta + ranked_by.mean - ranked_by.rest
+    return Phrase(declared.high.phrase, declared.group, score, evidence)
 
 
 def _spread(evidence: Evidence, declared: Statistic) -> Phrase | None:
@@ -139,11 +163,12 @@ def _spread(evidence: Evidence, declared: Statistic) -> Phrase | None:
     return Phrase(naming.phrase, declared.group, sign * evidence.delta, evidence)
 
 
-def _better_described(evidence: Evidence, means: Mapping[str, float]) -> bool:
+def _better_described(evidence: Evidence, known: Mapping[str, Evidence]) -> bool:
     """Whether a part of a window of offsets, or the window on both sides, describes the cluster better."""
     if evidence.statistic not in WINDOWS:
         return False
     parts = WINDOWS[evidence.statistic]
+    means = {name: item.mean for name, item in known.items() if item.fits}
     narrower = [name for name, others in WINDOWS.items() if others < parts]
     wider = [means.get(name, 0.0) for name, others in WINDOWS.items() if others > parts]
     most = max(means.get(part, 0.0) for part in [*parts, *narrower])
@@ -169,12 +194,12 @@ def name_phrases(subjects: Mapping[int, Subject]) -> dict[int, Name]:
 
 
 def rivals(subjects: Mapping[int, Subject], texts: Mapping[int, frozenset[str]]) -> dict[int, list[int]]:
-    """The others that need a different name but have the same phrases, in whatever order."""
+    """The others that each must be told from: those with the same phrases, in whatever order."""
     groups: dict[frozenset[str], list[int]] = {}
     for key in subjects:
         groups.setdefault(texts[key], []).append(key)
     return {
-        key: [other for other in groups[texts[key]] if other != key and subject.meets(subjects[other])]
+        key: [other for other in groups[texts[key]] if other != key and subject.yields_to(subjects[other])]
         for key, subject in subjects.items()
     }
 

@@ -33,7 +33,10 @@ def name_outline(atlas: Atlas, maps: Coded, outline: Outline, statistics: Statis
         evidence[node] = [
             _with_interval(item, of_cluster) for item, of_cluster in zip(evidence[node], exact, strict=True)
         ]
-    subjects = {node: Subject(evidence[node], homes[node], outline.levels[node]) for node in outline.parents}
+    subjects = {
+        node: Subject(evidence[node], homes[node], outline.levels[node], default=node in outline.clusters)
+        for node in outline.parents
+    }
     return names(subjects)
 
 

@@ -13,8 +13,9 @@ from headatlas.atlas import schema
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Atlas
 from headatlas.numeric.hierarchy import levels
+from headatlas.sources import Beyond
 from headatlas.stages.correlate.counts import Coded
-from headatlas.stages.correlate.names import FAINT, Evidence
+from headatlas.stages.correlate.names import EXCESS, FAINT, Evidence
 from headatlas.statistics import Statistic, statistic
 
 Array = NDArray[Any]
@@ -53,7 +54,7 @@ def _bounds(declared: Statistic, values: Array) -> tuple[float, float]:
     """The least value for which the phrase for high values holds, and the largest for that for low ones."""
     middle = float(np.median(values)) if len(values) else 0.0
     if declared.low is None:  # the mass on some kind of token
-        return FAINT, -np.inf
+        return (EXCESS if isinstance(declared.source, Beyond) else FAINT), -np.inf
     high = declared.high.bound if declared.high is not None else None
     return (middle if high is None else high), (middle if declared.low.bound is None else declared.low.bound)
 

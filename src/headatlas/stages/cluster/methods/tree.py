@@ -77,7 +77,7 @@ class Tree(Method):
 
     k: int | Auto = option("auto", least=2, help="Number of clusters, or auto.", auto=STABLEST)
     stability: float = option(
-        0.6, least=0, help="Mean Jaccard index under bootstrap that clusters must reach on average, if k is auto."
+        0.5, least=0, help="Mean Jaccard index under bootstrap that clusters must reach on average, if k is auto."
     )
     smallest: float = option(
         0.003, least=0, help="Share of the maps below which a cluster counts as not stable at all, if k is auto."
@@ -186,7 +186,7 @@ def tree(
     atlas: Atlas,
     *,
     k: int | Auto = "auto",
-    stability: float = 0.6,
+    stability: float = 0.5,
     smallest: float = 0.003,
     backend: str = "sklearn",
     **shared: Unpack[Shared],
