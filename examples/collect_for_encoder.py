@@ -70,7 +70,9 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--for", dest="network", choices=[*COUNTS], default="heads", help="which network to train")
     parser.add_argument("--test", action="store_true", help="fewer, whole paragraphs: for testing on unseen text")
-    parser.add_argument("--only", help="only this model")
+    parser.add_argument(
+        "--only", choices=sorted({name for counts in COUNTS.values() for name in counts}), help="only this model"
+    )
     arguments = parser.parse_args()
     counts = UNSEEN if arguments.test else COUNTS[arguments.network]
     with_corpus = arguments.network == "heads" and not arguments.test
