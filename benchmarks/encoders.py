@@ -4,7 +4,7 @@
 
 MODELS is a folder with the models smollm2 and antiberty; the packaged MiniLM needs none. Texts of planted kinds are
 collected into FOLDER first, unless they are there. AntiBERTy reads proteins and gets the letters of the texts, so that
-kinds mean little to it: it takes part in 3 and 4 only, as a model on which nothing was tuned. Scores, with 95 %
+kinds mean little to it: it takes part in 3 and 4 only, as a model on which `profile` was not tuned. Scores, with 95 %
 intervals:
 
 1. Input sensitivity. Texts of seven kinds (plain, repeated, shuffled, lists, code, questions, one word). Within each

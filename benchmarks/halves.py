@@ -41,7 +41,7 @@ from headatlas.stages.cluster.vectors import fit_space
 MAPS = 36_000  # about so many in both halves
 MAX_TOKENS = 192
 LEAST_WORDS = 64
-QUESTIONS = 3  # of each passage
+QUESTIONS = 1  # of each passage: as many independent texts as possible
 METHODS = ("tree", "kmeans", "kmeans-auto")
 
 

@@ -134,6 +134,28 @@ def _pool_columns(bins: Any, first: Any, weights: Any, pooled: Any) -> None:
             pooled[a, b] = total
 
 
+@njit(**PART)
+def _add_offsets(out: Any, row: Any, i: int) -> None:
+    """Add the weights at the nearest offsets of query i."""
+    for o in range(2 * REACH + 1):
+        if 0 <= i + o - REACH < row.shape[0]:
+            out[FIRST_OFFSET + o] += row[i + o - REACH]
+
+
+@njit(**PART)
+def _add_relations(out: Any, beyond: Any, row: Any, inner: Any, starts: Any, related: Any, i: int) -> None:
+    """Add the mass on the keys that belong to query i, in all, and on those that are not special."""
+    for r in range(starts.shape[0]):
+        total, counted = 0.0, 0.0
+        for at in range(starts[r, i], starts[r, i + 1]):
+            weight = row[related[at]]
+            total += weight
+            counted += weight * inner[related[at]]
+        out[r] += total
+        if r < beyond.shape[0]:  # marks come after the relations
+            beyond[r] += counted
+
+
 @njit(**HOW)
 def reduce_heads(
     scores: Any,  # (head, query, key) float32: scores on entry, attention on return
@@ -187,18 +209,9 @@ def reduce_heads(
                 out[DEVIATION] += deviation
                 placed += 1
             full = scores[h, i]
-            for o in range(2 * REACH + 1):
-                if layout.square and 0 <= i + o - REACH < keys:
-                    out[FIRST_OFFSET + o] += full[i + o - REACH]
-            for r in range(starts.shape[0]):
-                total, counted = 0.0, 0.0
-                for at in range(starts[r, i], starts[r, i + 1]):
-                    weight = full[related[at]]
-                    total += weight
-                    counted += weight * inner[related[at]]
-                out[FIRST_RELATION + r] += total
-                if r < beyond.shape[0]:  # marks come after the relations
-                    beyond[r] += counted
+            if layout.square:
+                _add_offsets(out, full, i)
+            _add_relations(out[FIRST_RELATION:], beyond, full, inner, starts, related, i)
         _finish(out, queries, spread_queries, placed, starts.shape[0])
         marks = out[FIRST_RELATION + starts.shape[0] :]
         _sum_marks(marks, bins, scores[h], layout.marks, layout.separators)

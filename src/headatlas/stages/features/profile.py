@@ -20,7 +20,7 @@ from headatlas.statistics import Statistic, statistic
 
 Array = NDArray[Any]
 SIDE = 8  # of the coarse map
-COARSE = 1.2  # weight of the coarse map: of shapes that neither distances nor sinks describe
+COARSE = 1.0  # weight of the coarse map: of shapes that neither distances nor sinks describe
 CONTENT = 2.0  # weight of what distance does not explain, which is small where it matters
 EVENNESS = ("entropy_relative", "largest")
 
@@ -50,7 +50,7 @@ class ProfileEncoder:
         return np.column_stack([*columns, COARSE * coarse(pooled)]).astype(np.float32)
 
 
-RECIPE = {"encoder": ProfileEncoder.name, "version": 2}
+RECIPE = {"encoder": ProfileEncoder.name, "version": 3}
 
 
 def used(names: Sequence[str]) -> list[tuple[int, str]]:
