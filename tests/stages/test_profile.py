@@ -39,7 +39,7 @@ def test_vectors_are_roots_of_masses_content_evenness_and_a_coarse_map(atlas):
         expected += [2 * np.sign(value[name]) * abs(value[name]) ** 0.5 for name in BEYOND]
         expected += [2 * max(0.0, 1 - value[name]) ** 0.5 for name in ("by_distance", "by_key")]
         expected += [value["entropy_relative"], value["largest"]]
-        cells = 1.0 * np.sqrt(reference.pooled(pooled[place].astype(np.float64), 8) / 8)
+        cells = np.sqrt(reference.pooled(pooled[place].astype(np.float64), 8) / 8)
         vector = vectors[place].astype(np.float64)
         np.testing.assert_allclose(np.sort(vector[:25]), np.sort(expected), atol=2e-3)
         np.testing.assert_allclose(vector[25:], cells.ravel(), atol=1e-3)

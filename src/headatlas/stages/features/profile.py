@@ -20,7 +20,6 @@ from headatlas.statistics import Statistic, statistic
 
 Array = NDArray[Any]
 SIDE = 8  # of the coarse map
-COARSE = 1.0  # weight of the coarse map: of shapes that neither distances nor sinks describe
 CONTENT = 2.0  # weight of what distance does not explain, which is small where it matters
 EVENNESS = ("entropy_relative", "largest")
 
@@ -47,7 +46,7 @@ class ProfileEncoder:
         """Vectors of maps; a statistic that is undefined for a map counts as 0."""
         assert pooled is not None and stats is not None
         columns = [feature(statistic(name), stats[:, place]) for place, name in used(self.statistics)]
-        return np.column_stack([*columns, COARSE * coarse(pooled)]).astype(np.float32)
+        return np.column_stack([*columns, coarse(pooled)]).astype(np.float32)
 
 
 RECIPE = {"encoder": ProfileEncoder.name, "version": 3}
