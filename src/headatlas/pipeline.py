@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headatlas import data as readers
 from headatlas import progress
@@ -21,7 +21,7 @@ from headatlas.stages.cluster.methods import DEFAULT as METHOD
 from headatlas.stages.features.encoders import DEFAULT as ENCODER
 
 if TYPE_CHECKING:
-    from headatlas.data import Dataset, Example
+    from headatlas.data import Dataset
     from headatlas.models.model import Model
 
 __all__ = ["analyze", "run"]
@@ -29,7 +29,7 @@ __all__ = ["analyze", "run"]
 
 def run(
     model: Model | str,
-    dataset: Dataset | str | Iterable[str] | Iterable[Example],
+    dataset: Dataset | str | os.PathLike[str] | Iterable[Any],
     path: str | os.PathLike[str],
     *,
     encoder: str = ENCODER,

@@ -14,7 +14,7 @@ from headatlas import data, models, progress, wording
 from headatlas.atlas import engine
 from headatlas.atlas.files import Files
 from headatlas.atlas.store import HEADER, Atlas
-from headatlas.data import Dataset, Example
+from headatlas.data import Dataset
 from headatlas.errors import OptionError
 from headatlas.models.encode import Overlong
 from headatlas.models.model import Model
@@ -29,7 +29,7 @@ __all__ = ["maps"]
 
 def maps(
     model: Model | str,
-    dataset: Dataset | str | Iterable[str] | Iterable[Example],
+    dataset: Dataset | str | os.PathLike[str] | Iterable[Any],
     path: str | os.PathLike[str],
     *,
     resolution: int = 32,
@@ -52,8 +52,8 @@ def maps(
     ----------
     model : Model or str
         A model loaded with `models.load`, or its name.
-    dataset : Dataset, str, or iterable of str or Example
-        A dataset loaded with `data.load`, its name, or the texts themselves.
+    dataset : Dataset, str, path, table or iterable
+        A dataset loaded with `data.load`, or anything that `data.load` accepts, such as a name, texts or a DataFrame.
     path : str or path
         Folder or fsspec URL of the atlas.
     resolution : int
