@@ -40,8 +40,10 @@ class Atlas:
         self._arrays: dict[str, Any] = {}
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Atlas:
-        """Open an atlas: a local folder or any fsspec URL."""
+    def open(cls, path: AtlasLike) -> Atlas:
+        """Open an atlas: a local folder or any fsspec URL. An atlas that is open already is returned."""
+        if isinstance(path, Atlas):
+            return path
         files = Files(path)
         if not files.exists():
             raise StoreError(f"there is no atlas at {files.url}. Make one: {schema.command('collect', files.url)}")
@@ -334,6 +336,7 @@ class Atlas:
         return html(self)
 
 
+AtlasLike = Atlas | str | os.PathLike[str]  # what public functions accept, and `Atlas.open` resolves
 _COLLECT = "headatlas collect MODEL DATA -o NEW"
 
 

@@ -17,3 +17,7 @@ from headatlas.data.dataset import Dataset, Example, Skipped, Window
 from headatlas.data.specs import load
 
 __all__ = ["Dataset", "Example", "Skipped", "Window", "load"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -34,6 +34,10 @@ SUFFIXES = (".png", ".svg", ".pdf")
 DPI = 200  # twice that of a screen
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     """Import `plot.tsne` on first use: it needs numba."""
     if name == "tsne":

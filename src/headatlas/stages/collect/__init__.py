@@ -17,6 +17,7 @@ from headatlas.atlas.store import HEADER, Atlas
 from headatlas.data import Dataset
 from headatlas.errors import OptionError
 from headatlas.models.encode import Overlong
+from headatlas.models.load import ModelLike
 from headatlas.models.model import Model
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.collect.block import CollectBlock, CollectJob
@@ -27,8 +28,12 @@ from headatlas.stages.collect.stat_axis import statistics_of
 __all__ = ["maps"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def maps(
-    model: Model | str,
+    model: ModelLike,
     dataset: Dataset | str | os.PathLike[str] | Iterable[Any],
     path: str | os.PathLike[str],
     *,
@@ -50,7 +55,7 @@ def maps(
 
     Parameters
     ----------
-    model : Model or str
+    model : Model, str or path
         A model loaded with `models.load`, or its name.
     dataset : Dataset, str, path, table or iterable
         A dataset loaded with `data.load`, or anything that `data.load` accepts, such as a name, texts or a DataFrame.
