@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from headatlas.atlas import lock, schema
 from headatlas.atlas.files import Files
-from headatlas.errors import DamagedChunk, ReplacedError, StoreError
+from headatlas.errors import DamagedChunk, OptionError, ReplacedError, StoreError
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 HEADER = "atlas.json"
@@ -244,6 +245,31 @@ class Atlas:
             opened = pq.ParquetFile(file)
             for group in range(opened.num_row_groups):
                 yield opened.read_row_group(group, columns)
+
+    def stats(
+        self, *, layers: int | Sequence[int] | None = None, examples: int | Sequence[int] | None = None
+    ) -> pd.DataFrame:
+        """The statistics of every map as one pandas DataFrame, a row per map, with the columns of the dataset.
+
+        >>> import headatlas as ha
+        >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://stats.atlas")
+        >>> int(atlas.stats(layers=0).groupby("head")["previous"].mean().idxmax())  # L0·H2: previous token
+        2
+
+        Parameters
+        ----------
+        layers, examples : int or sequence of int, optional
+            Read only these; the table of a large atlas may not fit in memory.
+        """
+        import pyarrow as pa
+
+        from headatlas.atlas.stats_table import stats_parts
+
+        try:
+            import pandas  # noqa: F401 - pyarrow needs it below
+        except ImportError as error:
+            raise OptionError("stats() returns a pandas DataFrame. Run: pip install pandas") from error
+        return pa.concat_tables(stats_parts(self, layers=layers, examples=examples)).to_pandas(self_destruct=True)
 
     def has_array(self, name: str, of: str | None = None) -> bool:
         """Whether an array exists."""
