@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,9 @@ from headatlas.models.load import ModelLike, load
 from headatlas.models.model import Layer, Model, check_head, heads_line
 from headatlas.models.pictures import HOW, facts_table, grid, thumbnails
 from headatlas.wording import join_list
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float32]
 
@@ -34,9 +39,15 @@ class Attention:
 
     def map(self, layer: int, head: int) -> Array:
         """One map (query, key)."""
-        check_head(self.layers, layer, head)
+        check_head([len(maps) for maps in self.maps], layer, head)
         attention_map: Array = self.maps[layer][head]
         return attention_map
+
+    def plot(self, layer: int, head: int, *, dark: bool = False) -> Figure:
+        """Plot one map with its tokens, as `headatlas.plot.map` does."""
+        # Figures are above models, which never import them: they are looked up when one is wanted.
+        figure: Figure = importlib.import_module("headatlas.plot").map(self, layer, head, dark=dark)
+        return figure
 
     def __repr__(self) -> str:
         return f"<Attention of {self.model}: {_shape(self)}\n {_sentence(self)}>"

@@ -148,12 +148,12 @@ def heads_line(layers: Sequence[Layer]) -> str:
     return f"{counts} layer{'s' * (len(layers) > 1)} × {heads} head{'s' * (heads > 1)}"
 
 
-def check_head(layers: Sequence[Layer], layer: int, head: int) -> None:
-    """Raise OptionError, which says what exists, if there is no such layer or head."""
-    if not 0 <= layer < len(layers):
-        raise OptionError(f"layer {layer}: the layers are 0 to {len(layers) - 1}")
-    if not 0 <= head < layers[layer].heads:
-        raise OptionError(f"head {head}: the heads of layer {layer} are 0 to {layers[layer].heads - 1}")
+def check_head(heads: Sequence[int], layer: int, head: int) -> None:
+    """Raise OptionError, which says what exists, if there is no such layer or head; `heads` of each layer."""
+    if not 0 <= layer < len(heads):
+        raise OptionError(f"layer {layer}: the layers are 0 to {len(heads) - 1}")
+    if not 0 <= head < heads[layer]:
+        raise OptionError(f"head {head}: the heads of layer {layer} are 0 to {heads[layer] - 1}")
 
 
 def settings(config: Any) -> str:
