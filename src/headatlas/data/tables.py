@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from headatlas.data.dataset import Example, Items, Modality
@@ -58,19 +59,19 @@ def table_of(data: Any, columns: Columns) -> Table | None:
         return _dict_table(data, columns, kind)
     if library == "pandas" and kind == "DataFrame":
         frame = data.copy()  # a later change must not change the dataset
-        return _table([str(name) for name in frame.columns], columns, kind, lambda: _pandas_rows(frame))
+        return _table([str(name) for name in frame.columns], columns, kind, partial(_pandas_rows, frame))
     if library == "datasets" and hasattr(data, "cache_files"):  # not a stream, which can only be iterated
         check_no_images(data, kind)
         plain = data.with_format(None)
-        return _table(plain.column_names, columns, kind, lambda: plain)
+        return _table(plain.column_names, columns, kind, partial(iter, plain))
     arrow = _arrow(data, library)
-    return None if arrow is None else _table(arrow.schema.names, columns, kind, lambda: _arrow_rows(arrow))
+    return None if arrow is None else _table(arrow.schema.names, columns, kind, partial(_arrow_rows, arrow))
 
 
 def rows_table(rows: Sequence[Row], columns: Columns) -> Table:
     """A list of dicts, one per row. As in a JSON lines file, the first row says which columns there are."""
     copied = [dict(row) for row in rows]
-    return _table(list(copied[0]), columns, "the first dict", lambda: copied)
+    return _table(list(copied[0]), columns, "the first dict", partial(iter, copied))
 
 
 def _table(names: Sequence[str], columns: Columns, kind: str, rows: Callable[[], Iterable[Row]]) -> Table:
@@ -86,7 +87,7 @@ def _dict_table(data: Mapping[Any, Any], columns: Columns, kind: str) -> Table:
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
         raise DataError(f"The columns of {kind} differ in length ({listed}). Give each one value per example.")
-    return _table(list(lists), columns, kind, lambda: _zipped(lists))
+    return _table(list(lists), columns, kind, partial(_zipped, lists))
 
 
 def _column(name: object, values: Any, kind: str) -> list[object]:
