@@ -10,10 +10,15 @@ from pathlib import Path
 
 import headatlas as ha
 
+TEXT = "The cat sat on the mat, and the dog lay next to it."
+
 
 def main(demo: str, squad: str, folder: str) -> None:
     small, large = ha.open(demo), ha.open(squad)
+    attention = ha.models.attention("packaged", TEXT)
     figures = {
+        "head": ha.plot.head(small, 2, 9, of="tree"),
+        "map": ha.plot.map(attention, 2, 9),
         "clusters": ha.plot.clusters(small, of="kmeans", most=10),
         "squad-clusters": ha.plot.clusters(large, of="kmeans", most=12, exemplars=3),
         "squad-layers": ha.plot.layers(large, of="kmeans"),

@@ -12,10 +12,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import os
-
     from headatlas import data, errors, models, null, pipeline, plot, web
-    from headatlas.atlas.store import Atlas
+    from headatlas.atlas.store import Atlas, AtlasLike
     from headatlas.stages import cluster, collect, correlate, features, project, tsne
 
 __version__ = "0.1.0"
@@ -27,11 +25,15 @@ __all__ = [
 _STAGES = {"cluster", "collect", "correlate", "features", "project", "tsne"}
 
 
-def open(path: str | os.PathLike[str]) -> Atlas:  # noqa: A001 - read as headatlas.open
-    """Open an atlas: a local folder or any fsspec URL."""
+def open(path: AtlasLike) -> Atlas:  # noqa: A001 - read as headatlas.open
+    """Open an atlas: a local folder or any fsspec URL. An atlas that is open already is returned."""
     from headatlas.atlas.store import Atlas
 
     return Atlas.open(path)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

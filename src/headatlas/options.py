@@ -207,7 +207,7 @@ def public(
 def _sections(options: tuple[Option, ...], returns: str) -> list[str]:
     """The sections of a docstring on parameters and returns."""
     described = [(option.name, option.types, option.meaning) for option in options]
-    rows = [("atlas", "Atlas", "An atlas with features."), *described]
+    rows = [("atlas", "Atlas, str or path", "An atlas with features."), *described]
     parameters = [line for name, types, meaning in rows for line in (f"{name} : {types}", f"    {meaning}")]
     return ["Parameters", "----------", *parameters, "", "Returns", "-------", *inspect.cleandoc(returns).splitlines()]
 

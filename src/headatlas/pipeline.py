@@ -10,26 +10,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headatlas import data as readers
 from headatlas import progress
 from headatlas.atlas import engine
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import ModelError, OptionError
 from headatlas.stages.cluster.methods import DEFAULT as METHOD
 from headatlas.stages.features.encoders import DEFAULT as ENCODER
 
 if TYPE_CHECKING:
-    from headatlas.data import Dataset, Example
-    from headatlas.models.model import Model
+    from headatlas.data import Dataset
+    from headatlas.models.load import ModelLike
 
 __all__ = ["analyze", "run"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def run(
-    model: Model | str,
-    dataset: Dataset | str | Iterable[str] | Iterable[Example],
+    model: ModelLike,
+    dataset: Dataset | str | os.PathLike[str] | Iterable[Any],
     path: str | os.PathLike[str],
     *,
     encoder: str = ENCODER,
@@ -99,14 +103,14 @@ def check(encoder: str, methods: Sequence[str], projection: str, seed: int) -> N
 
 
 def analyze(
-    atlas: Atlas,
+    atlas: AtlasLike,
     *,
     encoder: str = ENCODER,
     methods: Sequence[str] = (METHOD,),
     projection: str = "pca",
     permutations: int = 999,
     null: bool = False,
-    model: Model | str | None = None,
+    model: ModelLike | None = None,
     seed: int = 0,
     workers: int = 0,
     scheduler: str | None = None,
@@ -114,6 +118,7 @@ def analyze(
     """Run every stage after `collect` on an atlas; parameters are those of `run`."""
     from headatlas.stages import cluster, correlate, features, project
 
+    atlas = Atlas.open(atlas)
     features.image(atlas, encoder, seed=seed, workers=workers, scheduler=scheduler)
     of = atlas.needed("features")
     for method in reversed(methods):
@@ -126,7 +131,7 @@ def analyze(
         engine.prefer(atlas, stage, methods[0])
 
 
-def _null(atlas: Atlas, of: str, model: Model | str | None, encoder: str, seed: int) -> None:
+def _null(atlas: Atlas, of: str, model: ModelLike | None, encoder: str, seed: int) -> None:
     """Null models, where there can be some; `run` does not fail without them."""
     from headatlas import null
 

@@ -123,10 +123,10 @@ def test_fingerprint_follows_content_and_options_but_not_the_path():
     [
         (lambda: load("sample", limit=0), OptionError, "limit is 0, but at least 1"),
         (lambda: load("sample", text_column="title"), OptionError, "sample has fixed columns"),
-        (lambda: load(["a"], pair_column="b"), OptionError, "are for files"),
+        (lambda: load(["a"], pair_column="b"), OptionError, "are for tables"),
         (lambda: load("x.csv", text_column="a", pair_column="a"), OptionError, "both 'a'"),
         (lambda: load([1]), DataError, "Item 0 is int, not text"),
-        (lambda: load(7), DataError, "not int"),
+        (lambda: load(7), DataError, "made from int"),
         (lambda: load([Example("a", text="a"), Example("b", image="b")]), DataError, "two datasets"),
         (lambda: load("missing.txt"), DataError, "missing.txt is missing"),
         (lambda: load("squad:."), DataError, ". is a folder"),

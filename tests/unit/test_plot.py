@@ -333,7 +333,8 @@ def test_dark_and_light_figures_match(figure):
     for kind in plot.FIGURES:
         if kind == "quality":
             continue
-        light, dark = figure(kind), figure(kind, dark=True)
+        options = {"layer": 1, "head": 2} if kind == "head" else {}
+        light, dark = figure(kind, **options), figure(kind, **options, dark=True)
         assert isinstance(light, Figure)
         assert to_hex(light.get_facecolor()) == "#ffffff" and to_hex(dark.get_facecolor()) == "#14161b"
         assert words(light) == words(dark) and (light.get_size_inches() == dark.get_size_inches()).all()
@@ -357,6 +358,7 @@ def test_no_text_leaves_the_figure(request, which, monkeypatch):
     monkeypatch.setattr(summaries, "correlated", lambda *_: (of, long))
     for figure in (
         plot.heads(atlas),
+        plot.head(atlas, 1, 2),
         plot.clusters(atlas, most=3, exemplars=1),
         plot.layers(atlas),
         plot.projection(atlas),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from headatlas.atlas import lock, schema
 from headatlas.atlas.files import Files
-from headatlas.errors import DamagedChunk, ReplacedError, StoreError
+from headatlas.errors import DamagedChunk, OptionError, ReplacedError, StoreError
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 HEADER = "atlas.json"
@@ -40,8 +41,10 @@ class Atlas:
         self._arrays: dict[str, Any] = {}
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Atlas:
-        """Open an atlas: a local folder or any fsspec URL."""
+    def open(cls, path: AtlasLike) -> Atlas:
+        """Open an atlas: a local folder or any fsspec URL. An atlas that is open already is returned."""
+        if isinstance(path, Atlas):
+            return path
         files = Files(path)
         if not files.exists():
             raise StoreError(f"there is no atlas at {files.url}. Make one: {schema.command('collect', files.url)}")
@@ -243,6 +246,31 @@ class Atlas:
             for group in range(opened.num_row_groups):
                 yield opened.read_row_group(group, columns)
 
+    def stats(
+        self, *, layers: int | Sequence[int] | None = None, examples: int | Sequence[int] | None = None
+    ) -> pd.DataFrame:
+        """The statistics of every map as one pandas DataFrame, a row per map, with the columns of the dataset.
+
+        >>> import headatlas as ha
+        >>> atlas = ha.collect.maps("packaged", ["The cat sat.", "It slept, then it ate."], "memory://stats.atlas")
+        >>> int(atlas.stats(layers=0).groupby("head")["previous"].mean().idxmax())  # L0·H2: previous token
+        2
+
+        Parameters
+        ----------
+        layers, examples : int or sequence of int, optional
+            Read only these; the table of a large atlas may not fit in memory.
+        """
+        import pyarrow as pa
+
+        from headatlas.atlas.stats_table import stats_parts
+
+        try:
+            import pandas  # noqa: F401 - pyarrow needs it below
+        except ImportError as error:
+            raise OptionError("stats() returns a pandas DataFrame. Run: pip install pandas") from error
+        return pa.concat_tables(stats_parts(self, layers=layers, examples=examples)).to_pandas(self_destruct=True)
+
     def has_array(self, name: str, of: str | None = None) -> bool:
         """Whether an array exists."""
         spec = schema.ARRAYS[name]
@@ -334,6 +362,7 @@ class Atlas:
         return html(self)
 
 
+AtlasLike = Atlas | str | os.PathLike[str]  # what public functions accept, and `Atlas.open` resolves
 _COLLECT = "headatlas collect MODEL DATA -o NEW"
 
 

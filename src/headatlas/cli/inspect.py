@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Any
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headatlas.atlas import schema
 from headatlas.cli.base import AtlasPath, Of, app, open_atlas
 from headatlas.errors import OptionError
+
+if TYPE_CHECKING:
+    from headatlas.atlas.store import Atlas
 
 
 @app.command(epilog="[bold]Example[/bold]\n\n    headatlas info sample.atlas --json")
@@ -37,11 +42,13 @@ def info(
 
     headatlas table sample.atlas clusters --of kmeans
 
+    headatlas table sample.atlas stats --csv > stats.csv
+
     headatlas table sample.atlas tokens --parquet > tokens.parquet"""
 )
 def table(
     path: AtlasPath,
-    name: Annotated[str, typer.Argument(help="Name of the table; `headatlas info` lists them.")],
+    name: Annotated[str, typer.Argument(help="A table that `headatlas info` lists, or stats: a row per map.")],
     of: Of = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Write the whole table as CSV to stdout.")] = False,
     as_parquet: Annotated[bool, typer.Option("--parquet", help="Write the whole table as Parquet to stdout.")] = False,
@@ -52,38 +59,57 @@ def table(
     if as_parquet and sys.stdout.isatty():
         raise OptionError("--parquet writes binary data: redirect it with > FILE.parquet")
     atlas = open_atlas(path)
-    if of is not None and name in schema.TABLES:
-        stage = schema.TABLES[name].stage
+    if of is not None and (name == "stats" or name in schema.TABLES):
+        stage = schema.TABLES[name].stage if name in schema.TABLES else schema.COLLECT
         if stage == schema.COLLECT:
             raise OptionError(f"--of {of}: there is only one table {name}. Omit --of")
         atlas.needed(stage, of)
-    content = atlas.table(name, of)
+    parts, rows = _parts(atlas, name, of)
     if as_parquet:
-        import pyarrow.parquet as pq
-
-        pq.write_table(content, sys.stdout.buffer)
+        _write_parquet(parts)
     elif as_csv:
-        _write_csv(content)
+        _write_csv(parts)
     else:
-        print_table(content)
+        print_table(next(parts), total=rows)
 
 
-def _write_csv(content: Any) -> None:
+def _parts(atlas: Atlas, name: str, of: str | None) -> tuple[Iterator[Any], int]:
+    """A table, in parts if it is the table of statistics, which may be large; and its number of rows."""
+    from headatlas.atlas.stats_table import NAME, stats_parts, stats_rows
+
+    if name == NAME:
+        return stats_parts(atlas), stats_rows(atlas)
+    content = atlas.table(name, of)
+    return iter([content]), content.num_rows
+
+
+def _write_parquet(parts: Iterator[Any]) -> None:
+    import pyarrow.parquet as pq
+
+    first = next(parts)
+    with pq.ParquetWriter(sys.stdout.buffer, first.schema) as writer:
+        for part in chain([first], parts):
+            writer.write_table(part)
+
+
+def _write_csv(parts: Iterator[Any]) -> None:
     """Write standard CSV; lists in cells are written as JSON."""
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(content.column_names)
-    for batch in content.to_batches(max_chunksize=4096):
-        columns = [column.to_pylist() for column in batch.columns]
-        for row in zip(*columns, strict=True):
-            writer.writerow(
-                [json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell for cell in row]
-            )
+    for number, part in enumerate(parts):
+        if number == 0:
+            writer.writerow(part.column_names)
+        for batch in part.to_batches(max_chunksize=4096):
+            columns = [column.to_pylist() for column in batch.columns]
+            for row in zip(*columns, strict=True):
+                writer.writerow(
+                    [json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell for cell in row]
+                )
 
 
-def print_table(content: Any, most: int = 40) -> None:
-    """Print the first rows and the columns that fit the terminal, and report what is omitted."""
+def print_table(content: Any, most: int = 40, total: int | None = None) -> None:
+    """Print the first rows and the columns that fit the terminal, and report what is omitted of `total` rows."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -97,7 +123,8 @@ def print_table(content: Any, most: int = 40) -> None:
     else:
         console.width = 42 * count
     console.print(grid)
-    hidden = [f"{content.num_rows - most:,} more rows"] * (content.num_rows > most)
+    total = content.num_rows if total is None else total
+    hidden = [f"{total - len(rows):,} more rows"] * (total > len(rows))
     hidden += [f"{len(content.schema) - count} more columns"] * (count < len(content.schema))
     if hidden:
         typer.echo(f"{' and '.join(hidden)}. For the whole table: --csv or --parquet", err=True)

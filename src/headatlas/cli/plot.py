@@ -15,14 +15,18 @@ from headatlas.errors import OptionError
 
     headatlas plot sample.atlas clusters -o clusters.png
 
-    headatlas plot sample.atlas heads --by entropy_relative --dark -o heads.svg"""
+    headatlas plot sample.atlas heads --by entropy_relative --dark -o heads.svg
+
+    headatlas plot sample.atlas head --layer 2 --head 9 -o head.png"""
 )
 def plot(
     path: AtlasPath,
-    kind: Annotated[str, typer.Argument(help="heads, clusters, layers, projection or quality.")],
+    kind: Annotated[str, typer.Argument(help="heads, head, clusters, layers, projection or quality.")],
     output: Annotated[str, typer.Option("-o", "--output", help="A .png, .svg or .pdf file.")],
     of: Of = None,
     by: Annotated[str | None, typer.Option(help="heads, projection: what the color shows.")] = None,
+    layer: Annotated[int | None, typer.Option(help="head: number of its layer, from 0.")] = None,
+    head: Annotated[int | None, typer.Option(help="head: its number in the layer, from 0.")] = None,
     quantile: Annotated[bool, typer.Option("--quantile", help="projection: quantile-equidistant axes.")] = False,
     dark: Annotated[bool, typer.Option("--dark", help="Use the dark theme.")] = False,
 ) -> None:
@@ -40,6 +44,18 @@ def plot(
         if kind != "projection":
             raise OptionError(f"--quantile is for projection, not for {kind}")
         options["quantile"] = True
+    options |= _head_options(kind, layer, head)
     check_output(output, drawing.SUFFIXES)
     drawing.save(drawing.FIGURES[kind](open_atlas(path), **options), output)
     typer.echo(output)
+
+
+def _head_options(kind: str, layer: int | None, head: int | None) -> dict[str, int]:
+    """The head to draw, for the figure of one head."""
+    if kind != "head":
+        if layer is not None or head is not None:
+            raise OptionError(f"--layer and --head are for head, not for {kind}")
+        return {}
+    if layer is None or head is None:
+        raise OptionError("the figure head needs --layer and --head, such as --layer 2 --head 9")
+    return {"layer": layer, "head": head}

@@ -7,7 +7,7 @@
     tides-0-0 What do the children look for under the stones?
     tides-0-1 How many children walk out with buckets?
 
-`load` takes the name of a dataset in one of the forms listed in docs/data.md, or texts in memory:
+`load` takes the name of a dataset in one of the forms listed in docs/data.md, or a table or texts in memory:
 
     >>> [example.text for example in load(["To be, or not to be.", "That is the question."])]
     ['To be, or not to be.', 'That is the question.']
@@ -17,3 +17,7 @@ from headatlas.data.dataset import Dataset, Example, Skipped, Window
 from headatlas.data.specs import load
 
 __all__ = ["Dataset", "Example", "Skipped", "Window", "load"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,12 +1,12 @@
-"""Texts or examples in memory."""
+"""Texts, pairs of texts or examples in memory."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from headatlas.data.dataset import Example, Items, Modality, Skipped
 from headatlas.data.files import raw_bytes
 from headatlas.data.readers.images import image_fault
+from headatlas.data.tables import ACCEPTED, example_bytes
 from headatlas.errors import DataError
 
 __all__ = ["Memory"]
@@ -15,7 +15,7 @@ __all__ = ["Memory"]
 class Memory:
     """A source that stores its examples, since an iterable may be consumed only once."""
 
-    def __init__(self, items: Iterable[str] | Iterable[Example]) -> None:
+    def __init__(self, items: Iterable[object]) -> None:
         self.examples = tuple(_example(number, item) for number, item in enumerate(items))
         kinds: set[Modality] = {"text" if example.image is None else "image" for example in self.examples}
         if len(kinds) > 1:
@@ -31,8 +31,7 @@ class Memory:
     def content(self) -> Iterator[bytes]:
         """Every field of every example, and the bytes of the images."""
         for item in self.examples:
-            fields = [item.id, item.text, item.pair, item.words, dict(item.columns)]
-            yield json.dumps(fields, sort_keys=True, default=repr).encode()
+            yield example_bytes(item)
             if item.image is not None and Path(item.image).is_file():
                 yield from raw_bytes(item.image)
 
@@ -42,6 +41,9 @@ def _example(number: int, item: object) -> Example:
         return item
     if isinstance(item, str):
         return Example(str(number), text=item)
-    raise DataError(
-        f"Item {number} is {type(item).__name__}, not text. Pass strings or headatlas.data.Example objects."
-    )
+    if isinstance(item, tuple | list) and len(item) == 2 and all(isinstance(part, str) for part in item):
+        return Example(str(number), text=item[0], pair=item[1])
+    kind = type(item).__name__
+    if isinstance(item, tuple | list):
+        kind += f" ({', '.join(type(part).__name__ for part in item[:3])}{', …' * (len(item) > 3)})"
+    raise DataError(f"Item {number} is {kind}, not text. Pass {ACCEPTED}.")

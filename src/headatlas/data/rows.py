@@ -78,9 +78,10 @@ class Columns:
         free = [name for name in names if name != self.pair]
         text = self.text or default or named(free, TEXT_NAMES)
         if text is None:
+            example = free[0] if free else "text"
             raise DataError(
                 f"{path} has no column that is known to be text. Its columns: {_listed(names)}. "
-                f"Choose one with text_column={free[0] if free else 'text'!r}."
+                f"Choose one with load(…, text_column={example!r}) or --text-column {example}."
             )
         return Picked(text, self.pair, named([name for name in free if name != text], ("id",)))
 

@@ -1,15 +1,18 @@
-"""Load a dataset by name: find the reader of the name, or use texts in memory."""
+"""Load a dataset by name: find the reader of the name, or use a table or texts in memory."""
 
 import json
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
-from headatlas.data.dataset import Dataset, Example, Items
+from headatlas.data.dataset import Dataset, Items
 from headatlas.data.memory import Memory
 from headatlas.data.reader import Reader
 from headatlas.data.readers import READERS, forms
 from headatlas.data.rows import Columns
+from headatlas.data.tables import ACCEPTED, Table, rows_table, table_of
 from headatlas.errors import DataError, OptionError
 
 __all__ = ["READERS", "load"]
@@ -39,18 +42,20 @@ class Stored:
 
 
 def load(
-    spec: str | Iterable[str] | Iterable[Example],
+    spec: str | os.PathLike[str] | Iterable[Any],
     *,
     text_column: str | None = None,
     pair_column: str | None = None,
     limit: int | None = None,
 ) -> Dataset:
-    """Load a dataset by name, or from texts in memory.
+    """Load a dataset by name, or from a table or texts in memory.
 
     >>> load("sample", limit=2)
     <Dataset sample: text, limit=2>
     >>> load(["To be, or not to be."]).name
     'memory'
+    >>> [example.columns for example in load({"review": ["Fine.", "Dull."], "stars": [4, 1]})]
+    [{'stars': 4}, {'stars': 1}]
     >>> load("corpus.docx")
     Traceback (most recent call last):
     headatlas.errors.DataError: 'corpus.docx' is not a dataset in a known form. Use one of: sample, sample:questions, \
@@ -58,10 +63,11 @@ FILE...; files may be compressed (.gz).
 
     Parameters
     ----------
-    spec : str, or iterable of str or Example
-        A name in one of the forms listed in docs/data.md, or the texts or examples themselves.
+    spec : str, path, table or iterable
+        A name in one of the forms listed in docs/data.md; a pandas or polars DataFrame, pyarrow Table, Hugging Face
+        Dataset or dict of columns; or texts, dicts, (text, pair) tuples or `Example` objects.
     text_column, pair_column : str, optional
-        Columns of a table that contain the text and the second text of a pair.
+        Columns of a table, or keys of dicts, that contain the text and the second text of a pair.
     limit : int, optional
         Read only the first examples.
 
@@ -71,16 +77,32 @@ FILE...; files may be compressed (.gz).
         Reads its examples each time it is iterated.
     """
     columns = Columns(text_column, pair_column)
-    if isinstance(spec, str):
-        return _stored(spec, columns, limit)
-    if columns != Columns():
-        raise OptionError("text_column and pair_column are for files; pass Example objects with text and pair instead.")
+    if isinstance(spec, str | os.PathLike):
+        return _stored(os.fspath(spec), columns, limit)
     if isinstance(spec, Dataset):
+        _check_unused(columns)
         return spec if limit is None else spec.limited(limit)
-    if not isinstance(spec, Iterable):
-        raise DataError(f"A dataset is a name or a list of texts, not {type(spec).__name__}.")
-    memory = Memory(spec)
-    return Dataset("memory", memory, modality=memory.modality, limit=limit)
+    source = table_of(spec, columns) or _listed(spec, columns)
+    return Dataset("memory", source, modality=source.modality, limit=limit)
+
+
+def _listed(items: Any, columns: Columns) -> Table | Memory:
+    """The source of texts, dicts or examples one after another."""
+    # A set has another order in every process.
+    if isinstance(items, bytes | bytearray | set | frozenset) or not isinstance(items, Iterable):
+        raise DataError(f"A dataset cannot be made from {type(items).__name__}. Pass {ACCEPTED}.")
+    stored = list(items)
+    if stored and all(isinstance(item, Mapping) for item in stored):
+        return rows_table(stored, columns)
+    _check_unused(columns)
+    return Memory(stored)
+
+
+def _check_unused(columns: Columns) -> None:
+    if columns != Columns():
+        raise OptionError(
+            "text_column and pair_column are for tables; pass Example objects with text and pair instead."
+        )
 
 
 def _stored(spec: str, columns: Columns, limit: int | None) -> Dataset:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +16,18 @@ from headatlas.errors import DataError, ModelError
 from headatlas.models import capture
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import encode
-from headatlas.models.model import Layer, Model
+from headatlas.models.load import ModelLike, load
+from headatlas.models.model import Layer, Model, check_head, heads_line
+from headatlas.models.pictures import HOW, facts_table, grid, thumbnails
+from headatlas.wording import join_list
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Attention:
     """The full maps of one example: `maps[layer]` is (head, query, key)."""
 
@@ -26,14 +35,29 @@ class Attention:
     target_tokens: list[str]
     layers: tuple[Layer, ...]
     maps: list[Array]
+    model: str = ""  # its name
 
     def map(self, layer: int, head: int) -> Array:
         """One map (query, key)."""
+        check_head([len(maps) for maps in self.maps], layer, head)
         attention_map: Array = self.maps[layer][head]
         return attention_map
 
+    def plot(self, layer: int, head: int, *, dark: bool = False) -> Figure:
+        """Plot one map with its tokens, as `headatlas.plot.map` does."""
+        # Figures are above models, which never import them: they are looked up when one is wanted.
+        figure: Figure = importlib.import_module("headatlas.plot").map(self, layer, head, dark=dark)
+        return figure
 
-@dataclass(frozen=True, slots=True)
+    def __repr__(self) -> str:
+        return f"<Attention of {self.model}: {_shape(self)}\n {_sentence(self)}>"
+
+    def _repr_html_(self) -> str:
+        facts = {"model": self.model, "maps": _shape(self), "tokens": _sentence(self)}
+        return f"<div>{facts_table(facts)}{grid(thumbnails(self.maps), f'Map of each head: {HOW}')}</div>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Vectors:
     """Queries (head, query, feature), keys and values (key head, key, feature) of one example, one array per layer."""
 
@@ -43,9 +67,31 @@ class Vectors:
     queries: list[Array]
     keys: list[Array]
     values: list[Array]
+    model: str = ""  # its name
+
+    def __repr__(self) -> str:
+        shape = f"{heads_line(self.layers)}, queries and keys {max(layer.width for layer in self.layers)} wide"
+        return f"<Vectors of {self.model}: {shape}\n {_sentence(self)}>"
 
 
-def attention(model: Model, example: str | Path | Example, *, pair: str | None = None) -> Attention:
+def _shape(attention: Attention) -> str:
+    """How many maps, and of which sizes (query × key).
+
+    >>> layers = (Layer(0, "encoder", 2, 2, 8, False, "0"),)
+    >>> _shape(Attention(["a", "b"], [], layers, [np.zeros((2, 2, 2), np.float32)]))
+    '1 encoder layer × 2 heads, maps 2 × 2'
+    """
+    sizes = dict.fromkeys(" × ".join(map(str, maps.shape[1:])) for maps in attention.maps)
+    return f"{heads_line(attention.layers)}, maps {join_list(list(sizes))}"
+
+
+def _sentence(example: Attention | Vectors) -> str:
+    """The tokens, shortened to a line."""
+    texts = [" ".join(tokens) for tokens in (example.tokens, example.target_tokens) if tokens]
+    return textwrap.shorten(" → ".join(texts), 100, placeholder=" …")
+
+
+def attention(model: ModelLike, example: str | Path | Example, *, pair: str | None = None) -> Attention:
     """Compute all full maps of one text or image, with their tokens.
 
     >>> from headatlas import models
@@ -57,8 +103,8 @@ def attention(model: Model, example: str | Path | Example, *, pair: str | None =
 
     Parameters
     ----------
-    model : Model
-        A model loaded with `models.load`.
+    model : Model, str or path
+        A model loaded with `models.load`, or its name. Load it once to read several examples.
     example : str, path or Example
         A text, the path of an image for a model that reads images, or an `Example`.
     pair : str, optional
@@ -69,13 +115,15 @@ def attention(model: Model, example: str | Path | Example, *, pair: str | None =
     Attention
         `tokens`, `target_tokens`, `layers`, and `maps`, one array (head, query, key) per layer.
     """
+    model = load(model)
     batch, tokens, target = _batch(model, example, pair)
     record = capture.Record()
     capture.run(model, batch.inputs, record)
-    return Attention(tokens, target, model.layers, [record.maps[layer.index][0].numpy() for layer in model.layers])
+    maps = [record.maps[layer.index][0].numpy() for layer in model.layers]
+    return Attention(tokens, target, model.layers, maps, model.name)
 
 
-def vectors(model: Model, example: str | Path | Example, *, pair: str | None = None) -> Vectors:
+def vectors(model: ModelLike, example: str | Path | Example, *, pair: str | None = None) -> Vectors:
     """Compute the queries, keys and values of every head for one example, after rotary embedding.
 
     >>> from headatlas import models
@@ -94,6 +142,7 @@ def vectors(model: Model, example: str | Path | Example, *, pair: str | None = N
         `tokens`, `target_tokens`, `layers`, and `queries`, `keys` and `values`, one array per layer. For a family
         outside the registry (`model.route == "outputs"`) they are the outputs of its projections.
     """
+    model = load(model)
     if not model.has_vectors:
         raise ModelError(
             f"the queries and keys of {model.family} cannot be read: its attention is outside the registry"
@@ -101,11 +150,11 @@ def vectors(model: Model, example: str | Path | Example, *, pair: str | None = N
     batch, tokens, target = _batch(model, example, pair)
     record = capture.Record(maps=False, vectors=True)
     capture.run(model, batch.inputs, record)
-    parts = (
+    queries, keys, values = (
         [part[layer.index][0].numpy() for layer in model.layers]
         for part in (record.queries, record.keys, record.values)
     )
-    return Vectors(tokens, target, model.layers, *parts)
+    return Vectors(tokens, target, model.layers, queries, keys, values, model.name)
 
 
 def _batch(model: Model, example: str | Path | Example, pair: str | None) -> tuple[Batch, list[str], list[str]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from headatlas.errors import ModelError
+from headatlas.errors import ModelError, OptionError
 from headatlas.models import packaged, projections
 from headatlas.models.capture import IMPLEMENTATION
 from headatlas.models.model import Grid, Modality, Model
@@ -39,7 +39,10 @@ SHIFTED = {
 }
 
 
-def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None, tokenizer: Any = None) -> Model:
+ModelLike = Model | str | Path | torch.nn.Module  # what public functions accept, and `load` resolves
+
+
+def load(name: ModelLike, *, modality: Modality | None = None, tokenizer: Any = None) -> Model:
     """Load a model, and run it once to find its attention layers.
 
     >>> from headatlas import models
@@ -49,9 +52,9 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
 
     Parameters
     ----------
-    name : str, path or torch.nn.Module
+    name : str, path, torch.nn.Module or Model
         A hub name, a local folder, `packaged`, or a transformers network in memory. Such a network is not copied: its
-        attention goes through headatlas from then on, with the same results.
+        attention goes through headatlas from then on, with the same results. A loaded model is returned.
     modality : {"text", "image"}, optional
         The tower of a model that has both, such as CLIP; by default `text`.
     tokenizer : optional
@@ -61,6 +64,8 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
     -------
     Model
     """
+    if isinstance(name, Model):
+        return _loaded(name, modality, tokenizer)
     network: Any
     notes: tuple[str, ...] = ()
     source = revision = None
@@ -103,6 +108,12 @@ def load(name: str | Path | torch.nn.Module, *, modality: Modality | None = None
         notes=notes + result.notes,
         _projections=projections.find(tower, result.layers) if result.route == "outputs" else None,
     )
+
+
+def _loaded(model: Model, modality: Modality | None, tokenizer: Any) -> Model:
+    if tokenizer is not None or modality not in (None, model.modality):
+        raise OptionError(f"{model.name} is loaded already, with modality {model.modality}: give its name instead")
+    return model
 
 
 def resolve(name: str) -> tuple[str, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from headatlas.errors import OptionError
 from headatlas.models import packaged
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class Grid:
     columns: int
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Model:
     """A loaded model with everything the stages need. Returned by `models.load`."""
 
@@ -67,7 +69,7 @@ class Model:
     revision: str | None = None
     padding: bool = True  # whether examples of different lengths may share a batch
     notes: tuple[str, ...] = ()
-    _projections: Any = field(default=None, repr=False)
+    _projections: Any = None
 
     @property
     def heads(self) -> int:
@@ -127,10 +129,31 @@ class Model:
         }
 
     def __str__(self) -> str:
-        kinds = {layer.kind: sum(other.kind == layer.kind for other in self.layers) for layer in self.layers}
-        layers = " + ".join(f"{count} {kind}" for kind, count in kinds.items())
         shared = f", {self.key_heads} key heads" if self.key_heads != self.heads else ""
-        return f"{self.name} ({self.family}): {layers} layers × {self.heads} heads{shared}, {self.width} wide"
+        return f"{self.name} ({self.family}): {heads_line(self.layers)}{shared}, {self.width} wide"
+
+    def __repr__(self) -> str:
+        return f"<Model {self}>"
+
+
+def heads_line(layers: Sequence[Layer]) -> str:
+    """How many layers of each kind, and heads.
+
+    >>> heads_line([Layer(0, "decoder", 4, 2, 8, True, "0"), Layer(1, "decoder", 4, 2, 8, True, "1")])
+    '2 decoder layers × 4 heads'
+    """
+    kinds = {layer.kind: sum(other.kind == layer.kind for other in layers) for layer in layers}
+    counts = " + ".join(f"{count} {kind}" for kind, count in kinds.items())
+    heads = max(layer.heads for layer in layers)
+    return f"{counts} layer{'s' * (len(layers) > 1)} × {heads} head{'s' * (heads > 1)}"
+
+
+def check_head(heads: Sequence[int], layer: int, head: int) -> None:
+    """Raise OptionError, which says what exists, if there is no such layer or head; `heads` of each layer."""
+    if not 0 <= layer < len(heads):
+        raise OptionError(f"layer {layer}: the layers are 0 to {len(heads) - 1}")
+    if not 0 <= head < heads[layer]:
+        raise OptionError(f"head {head}: the heads of layer {layer} are 0 to {heads[layer] - 1}")
 
 
 def settings(config: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ import torch
 
 from headatlas.errors import ModelError, OptionError
 from headatlas.models import projections
-from headatlas.models.load import load, output_size, quiet, redirect
+from headatlas.models.load import ModelLike, load, output_size, quiet, redirect
 from headatlas.models.model import Model
 from headatlas.models.survey import survey
 
@@ -22,7 +21,7 @@ MOST_PARAMETERS = 1_000_000_000  # both networks are in memory at once, in float
 Refusal = Literal["quantized", "parameters"]
 
 
-def untrained(model: Model | str | Path, seed: int = 0) -> Model:
+def untrained(model: ModelLike, seed: int = 0) -> Model:
     """The same architecture with random weights, drawn as transformers does before training.
 
     Tokenizer or image processor, precision and limits are those of the model. The same seed gives the same weights.
@@ -46,7 +45,7 @@ def untrained(model: Model | str | Path, seed: int = 0) -> Model:
     return _null_model(model, seed, "untrained", _random_network)
 
 
-def permuted(model: Model | str | Path, seed: int = 0) -> Model:
+def permuted(model: ModelLike, seed: int = 0) -> Model:
     """The model with the entries of each weight matrix, bias and norm in random order, each within itself.
 
     Weights are as large as those of the trained model, but nothing that it has learned is left. Weights that are tied
@@ -71,11 +70,11 @@ def permuted(model: Model | str | Path, seed: int = 0) -> Model:
     return _null_model(model, seed, "permuted", _permuted_network)
 
 
-def _null_model(model: Model | str | Path, seed: int, kind: str, make_network: Callable[[Model, int], Any]) -> Model:
+def _null_model(model: ModelLike, seed: int, kind: str, make_network: Callable[[Model, int], Any]) -> Model:
     """The model with another network of the same architecture."""
     if seed < 0:
         raise OptionError(f"seed {seed}: it cannot be negative")
-    model = model if isinstance(model, Model) else load(model)
+    model = load(model)
     reason = refusal(model)
     if reason is not None:
         raise ModelError(f"{model.name} has no {kind} model: {_REFUSALS[reason].format(_size(model))}")

@@ -4,3 +4,7 @@ from headatlas.null.stage import references
 from headatlas.null.summary import summary
 
 __all__ = ["references", "summary"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,8 +14,9 @@ from headatlas.atlas import engine, parts
 from headatlas.atlas.groups import group_column, read_groups
 from headatlas.atlas.model import load_model
 from headatlas.atlas.sampled_maps import existing_heads
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import ModelError, OptionError
+from headatlas.models.load import ModelLike
 from headatlas.models.model import Model
 from headatlas.models.random_weights import refusal
 from headatlas.null import tables
@@ -36,13 +37,13 @@ Skipped = dict[str, str]  # kinds that are left out, and why
 
 
 def references(
-    atlas: Atlas,
+    atlas: AtlasLike,
     *,
     of: str | None = None,
     kinds: Sequence[str] = tuple(NULLS),
     examples: int = 64,
     seed: int = 0,
-    model: Model | str | None = None,
+    model: ModelLike | None = None,
     encoder: str | os.PathLike[str] | Encoder | None = None,
 ) -> pa.Table:
     """Count the patterns of a clustering in maps of null models, and return the table `null_shares`.
@@ -59,7 +60,7 @@ def references(
 
     Parameters
     ----------
-    atlas : Atlas
+    atlas : Atlas, str or path
         An atlas with a clustering of maps. Its model is loaded.
     of : str, optional
         The clustering; the latest if not given.
@@ -81,6 +82,7 @@ def references(
         The table `null_shares`. The tables `null_heads` and `null_locality` are written, too, and for a clustering by
         method `tree` also `null_leaves`.
     """
+    atlas = Atlas.open(atlas)
     of = atlas.needed("cluster", of)
     _check(kinds, examples, seed)
     options = {"kinds": [kind for kind in NULLS if kind in kinds], "examples": examples, "seed": seed}
@@ -99,7 +101,7 @@ def _check(kinds: Sequence[str], examples: int, seed: int) -> None:
 
 
 def _run(
-    atlas: Atlas, result: engine.Result, of: str, options: dict[str, Any], model: Model | str | None, encoder: Any
+    atlas: Atlas, result: engine.Result, of: str, options: dict[str, Any], model: ModelLike | None, encoder: Any
 ) -> None:
     features = atlas.source("cluster", of) or atlas.needed("features")
     clusters, fitted = read_clusters(atlas, of), load_encoder(atlas, features, encoder)

@@ -7,15 +7,16 @@ from typing import Any
 
 from headatlas import wording
 from headatlas.atlas import summaries
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.wording.nulls import NONE, REAL
 from headatlas.wording.thresholds import ONE_JOB
 
 Row = dict[str, Any]
 
 
-def summary(atlas: Atlas, of: str | None = None) -> str:
+def summary(atlas: AtlasLike, of: str | None = None) -> str:
     """Each pattern with its share of the maps, and under each null model; then the jobs and likeness of heads."""
+    atlas = Atlas.open(atlas)
     if of is None and atlas.latest("cluster") in atlas.results("null"):
         of = atlas.latest("cluster")  # what `references` describes by default
     of = atlas.needed("null", of)

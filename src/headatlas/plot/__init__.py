@@ -12,19 +12,24 @@ from matplotlib.figure import Figure
 
 from headatlas.errors import OptionError, StoreError
 from headatlas.plot.curves import quality
+from headatlas.plot.full_map import map  # noqa: A004 - read as plot.map
 from headatlas.plot.gallery import clusters
 from headatlas.plot.grid import heads
 from headatlas.plot.heat import layers
+from headatlas.plot.one_head import head
 from headatlas.plot.scatter import projection
 from headatlas.plot.style import CATEGORIES
 
 if TYPE_CHECKING:
     from headatlas.plot import tsne
 
-__all__ = ["CATEGORIES", "FIGURES", "clusters", "heads", "layers", "projection", "quality", "save", "tsne"]
+__all__ = [
+    "CATEGORIES", "FIGURES", "clusters", "head", "heads", "layers", "map", "projection", "quality", "save", "tsne",
+]  # fmt: skip
 
 FIGURES: dict[str, Callable[..., Figure]] = {
     "heads": heads,
+    "head": head,
     "clusters": clusters,
     "layers": layers,
     "projection": projection,
@@ -32,6 +37,10 @@ FIGURES: dict[str, Callable[..., Figure]] = {
 }
 SUFFIXES = (".png", ".svg", ".pdf")
 DPI = 200  # twice that of a screen
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import DamagedChunk, StoreError
 from headatlas.plot.style import SMALL, TEXT, Page
 from headatlas.wording import ratio
@@ -22,7 +22,7 @@ STABILITY = (
 SWEEP = " Silhouette is 1 where clusters are far apart, 0 where they touch. Noise is maps that belong to no cluster."
 
 
-def quality(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
+def quality(atlas: AtlasLike, of: str | None = None, dark: bool = False) -> Figure:
     """Plot how the parameter of a clustering was chosen, and compare methods if a sweep was run.
 
     >>> import headatlas as ha
@@ -31,7 +31,7 @@ def quality(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
 
     Parameters
     ----------
-    atlas : Atlas
+    atlas : Atlas, str or path
         An atlas with a clustering whose parameter was chosen automatically, or with a sweep.
     of : str, optional
         Name of the clustering; by default the latest.
@@ -42,6 +42,7 @@ def quality(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
     -------
     matplotlib.figure.Figure
     """
+    atlas = Atlas.open(atlas)
     sweep = _rows(atlas, "sweep", None)
     if of is not None or not sweep or atlas.results("cluster"):  # a sweep can be plotted without a clustering
         of = atlas.needed("cluster", of)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from headatlas import progress, wording
 from headatlas.atlas import summaries
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
 from headatlas.plot.style import MAPS_NOTE, SMALL, TEXT, Page, draw_map, fit, letters, patch
 
@@ -19,7 +19,7 @@ HOME = (
 KINDS = {"typical": "typical: nearest to the center", "unlike": "unlike: farthest from the center"}
 
 
-def clusters(atlas: Atlas, of: str | None = None, most: int = 12, exemplars: int = 4, dark: bool = False) -> Figure:
+def clusters(atlas: AtlasLike, of: str | None = None, most: int = 12, exemplars: int = 4, dark: bool = False) -> Figure:
     """Plot a gallery of clusters: one row per cluster with its mean map, typical maps and unlike maps.
 
     >>> import headatlas as ha
@@ -28,7 +28,7 @@ def clusters(atlas: Atlas, of: str | None = None, most: int = 12, exemplars: int
 
     Parameters
     ----------
-    atlas : Atlas
+    atlas : Atlas, str or path
         An atlas with a clustering and its correlations.
     of : str, optional
         Name of the clustering; by default the latest.
@@ -45,6 +45,7 @@ def clusters(atlas: Atlas, of: str | None = None, most: int = 12, exemplars: int
     """
     if most < 1 or exemplars < 0:
         raise OptionError("at least one cluster must be shown, and the number of exemplars cannot be negative")
+    atlas = Atlas.open(atlas)
     of, every_cluster = summaries.correlated(atlas, of)
     shown = [cluster for cluster in every_cluster if cluster.number >= 0][:most] or every_cluster[:1]
     hidden = _hidden([cluster for cluster in every_cluster if cluster not in shown])

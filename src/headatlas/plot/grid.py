@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from headatlas import wording
 from headatlas.atlas import display, summaries
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
 from headatlas.plot.style import MAPS_NOTE, REST, SMALL, Page, color, legend_height, map_picture, patch, readable, turn
 from headatlas.sources import Mark, Offset, Source
@@ -25,7 +25,7 @@ MOST = 24  # clusters listed in the legend; the rest share one line
 HALF = 0.5
 
 
-def heads(atlas: Atlas, by: str = "cluster", of: str | None = None, dark: bool = False) -> Figure:
+def heads(atlas: AtlasLike, by: str = "cluster", of: str | None = None, dark: bool = False) -> Figure:
     """Plot the grid of heads: one cell per head, layers down, heads across.
 
     >>> import headatlas as ha
@@ -34,7 +34,7 @@ def heads(atlas: Atlas, by: str = "cluster", of: str | None = None, dark: bool =
 
     Parameters
     ----------
-    atlas : Atlas
+    atlas : Atlas, str or path
         An atlas with a collection; colors by cluster need a clustering and its correlations.
     by : str
         What colors a cell: `cluster` (the main cluster of the head), `entropy` (of the head's clusters: one job or
@@ -49,6 +49,7 @@ def heads(atlas: Atlas, by: str = "cluster", of: str | None = None, dark: bool =
     -------
     matplotlib.figure.Figure
     """
+    atlas = Atlas.open(atlas)
     atlas.needed("collect")
     if by == "maps":
         return _maps(atlas, dark)

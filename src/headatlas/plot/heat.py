@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headatlas.atlas import summaries
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.plot.style import REST, SMALL, TEXT, Page, fit, patch, readable
 from headatlas.wording import many, percent
 
@@ -19,7 +19,7 @@ WORDS, ROOM, MOST = 3.3, 0.34, 30
 LABEL = "share of the layer's maps"
 
 
-def layers(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
+def layers(atlas: AtlasLike, of: str | None = None, dark: bool = False) -> Figure:
     """Plot the share of each layer's maps in each cluster: one row per cluster, one column per layer.
 
     >>> import headatlas as ha
@@ -28,7 +28,7 @@ def layers(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
 
     Parameters
     ----------
-    atlas : Atlas
+    atlas : Atlas, str or path
         An atlas with a clustering and its correlations.
     of : str, optional
         Name of the clustering; by default the latest.
@@ -39,6 +39,7 @@ def layers(atlas: Atlas, of: str | None = None, dark: bool = False) -> Figure:
     -------
     matplotlib.figure.Figure
     """
+    atlas = Atlas.open(atlas)
     of, clusters = summaries.correlated(atlas, of)
     shares = summaries.by_layer(atlas, of, [cluster.number for cluster in clusters])
     title = _title(atlas, of, clusters, shares)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headatlas.atlas import schema, summaries
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
 from headatlas.numeric import quantiles
 from headatlas.numeric.quantiles import Axis
@@ -45,7 +45,7 @@ class Coloring:
 
 
 def projection(
-    atlas: Atlas,
+    atlas: AtlasLike,
     of: str | None = None,
     by: str = "cluster",
     clustering: str | None = None,
@@ -61,7 +61,7 @@ def projection(
 
     Parameters
     ----------
-    atlas : Atlas
+    atlas : Atlas, str or path
         An atlas with a projection.
     of : str, optional
         Name of the projection; by default the latest.
@@ -80,6 +80,7 @@ def projection(
     -------
     matplotlib.figure.Figure
     """
+    atlas = Atlas.open(atlas)
     of = atlas.needed("project", of)
     position, trust = atlas.read("position", of=of), atlas.read("trust", of=of)
     shape = trust.shape

@@ -21,6 +21,11 @@ from headatlas.wording import amount, head_name, many
 
 __all__ = ["activity", "compare", "head", "layouts", "robustness", "states"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 CELL, ROW = 0.95, 1.22  # inches of a thumbnail, and of a row of them
 ORDERS = ("layer", "kl")
 GAP, MOST_WORDS = 0.14, 120  # inches between layers; tokens that fit side by side

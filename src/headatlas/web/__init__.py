@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import os
-
-    from headatlas.atlas.store import Atlas
+    from headatlas.atlas.store import AtlasLike
     from headatlas.models.model import Model
     from headatlas.web.server.serve import BackgroundServer
 
 __all__ = ["open"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def open(  # noqa: A001 - read as headatlas.web.open
-    atlas: Atlas | str | os.PathLike[str], *, port: int | None = None, model: str | Model | None = None
+    atlas: AtlasLike, *, port: int | None = None, model: str | Model | None = None
 ) -> BackgroundServer:
     """Serve an atlas in the background until `close()`; a notebook shows the page.
 
@@ -29,4 +31,4 @@ def open(  # noqa: A001 - read as headatlas.web.open
     from headatlas.atlas.store import Atlas
     from headatlas.web.server.serve import BackgroundServer
 
-    return BackgroundServer(atlas if isinstance(atlas, Atlas) else Atlas.open(atlas), port, model)
+    return BackgroundServer(Atlas.open(atlas), port, model)

@@ -11,7 +11,7 @@ from headatlas.data.reader import Reader
 from headatlas.data.rows import Columns
 from headatlas.errors import DataError
 
-__all__ = ["READERS", "hub", "hub_bytes", "require_library"]
+__all__ = ["READERS", "check_no_images", "hub", "hub_bytes", "require_library"]
 
 
 def require_library(name: str) -> None:
@@ -25,13 +25,18 @@ def require_library(name: str) -> None:
 def hub(name: str, columns: Columns) -> Iterator[Example | Skipped]:
     """The rows of NAME[:SPLIT] or NAME:CONFIG:SPLIT."""
     rows = _open(name)
+    check_no_images(rows, f"hf:{name}")
+    yield from columns.pick(rows.column_names, f"hf:{name}").examples(rows, f"hf:{name}")
+
+
+def check_no_images(rows: Any, name: str) -> None:
+    """Raise an error if a Hugging Face dataset has a column of images."""
     pictures = [column for column, feature in rows.features.items() if type(feature).__name__ == "Image"]
     if pictures:
         raise DataError(
-            f"hf:{name} has a column of images, {pictures[0]!r}, which cannot be read directly. "
+            f"{name} has a column of images, {pictures[0]!r}, which cannot be read directly. "
             "Save the images to a folder with one subfolder per label, and use images:FOLDER."
         )
-    yield from columns.pick(rows.column_names, f"hf:{name}").examples(rows, f"hf:{name}")
 
 
 def hub_bytes(name: str) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from headatlas.atlas import engine, schema
 from headatlas.atlas.blocks import block_size
 from headatlas.atlas.groups import group_column, read_groups
 from headatlas.atlas.sampled_maps import existing_heads
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
 from headatlas.numeric.pca import PrincipalAxes
 from headatlas.numeric.sampling import Index, thin
@@ -41,8 +41,9 @@ class Sample:
     units: NDArray[np.int64]  # the group of texts of each map, or the number of each head
 
 
-def cluster(atlas: Atlas, request: Request) -> Labels:
+def cluster(atlas: AtlasLike, request: Request) -> Labels:
     """Labels (example, layer, head) of all maps: computed, or read if they exist already."""
+    atlas = Atlas.open(atlas)
     of = atlas.needed("features", request.of)
     name = request.name or request.method.name + ("-heads" if request.level == "heads" else "")
     _check(atlas, of, request)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from headatlas import progress
 from headatlas.atlas import engine
 from headatlas.atlas.sampled_maps import existing_heads
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import DataError, OptionError
 from headatlas.numeric.sampling import thin
 from headatlas.stages.cluster import quality
@@ -28,7 +28,7 @@ FIELDS = pa.schema(
 
 
 def sweep(
-    atlas: Atlas,
+    atlas: AtlasLike,
     *,
     methods: Sequence[str] | None = None,
     ks: Sequence[int] = GRID,
@@ -46,7 +46,7 @@ def sweep(
 
     Parameters
     ----------
-    atlas : Atlas
+    atlas : Atlas, str or path
         An atlas with features.
     methods : sequence of str, optional
         Names of `ha.cluster.METHODS`; all of them if not given. Each brings its own grid of parameters.
@@ -64,6 +64,7 @@ def sweep(
     table : pyarrow.Table
         One row per clustering, also kept in the atlas as the table `sweep`.
     """
+    atlas = Atlas.open(atlas)
     of = atlas.needed("features", of)
     methods = list(CLASSES) if methods is None else methods
     unknown = [name for name in methods if name not in CLASSES]

@@ -14,9 +14,10 @@ from headatlas import data, models, progress, wording
 from headatlas.atlas import engine
 from headatlas.atlas.files import Files
 from headatlas.atlas.store import HEADER, Atlas
-from headatlas.data import Dataset, Example
+from headatlas.data import Dataset
 from headatlas.errors import OptionError
 from headatlas.models.encode import Overlong
+from headatlas.models.load import ModelLike
 from headatlas.models.model import Model
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.collect.block import CollectBlock, CollectJob
@@ -27,9 +28,13 @@ from headatlas.stages.collect.stat_axis import statistics_of
 __all__ = ["maps"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def maps(
-    model: Model | str,
-    dataset: Dataset | str | Iterable[str] | Iterable[Example],
+    model: ModelLike,
+    dataset: Dataset | str | os.PathLike[str] | Iterable[Any],
     path: str | os.PathLike[str],
     *,
     resolution: int = 32,
@@ -50,10 +55,10 @@ def maps(
 
     Parameters
     ----------
-    model : Model or str
+    model : Model, str or path
         A model loaded with `models.load`, or its name.
-    dataset : Dataset, str, or iterable of str or Example
-        A dataset loaded with `data.load`, its name, or the texts themselves.
+    dataset : Dataset, str, path, table or iterable
+        A dataset loaded with `data.load`, or anything that `data.load` accepts, such as a name, texts or a DataFrame.
     path : str or path
         Folder or fsspec URL of the atlas.
     resolution : int

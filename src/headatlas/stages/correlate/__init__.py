@@ -12,7 +12,7 @@ from headatlas import progress
 from headatlas.atlas import engine, schema
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.groups import Groups, group_column, read_groups
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
 from headatlas.stages.correlate import home, tables
 from headatlas.stages.correlate.contrasts import Statistics, compared
@@ -31,11 +31,16 @@ from headatlas.wording.thresholds import ANALYSIS, GROUPS
 
 __all__ = ["clusters", "summary"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 DRAWS = 200  # of the bootstrap over examples
 
 
 def clusters(
-    atlas: Atlas,
+    atlas: AtlasLike,
     *,
     of: str | None = None,
     columns: Sequence[str] | None = None,
@@ -60,7 +65,7 @@ def clusters(
 
     Parameters
     ----------
-    atlas : Atlas
+    atlas : Atlas, str or path
         An atlas with a clustering.
     of : str, optional
         Name of the clustering; the latest if not given.
@@ -82,6 +87,7 @@ def clusters(
     clusters : pyarrow.Table
         One row per cluster.
     """
+    atlas = Atlas.open(atlas)
     of = atlas.needed("cluster", of)
     if permutations < 1 or exemplars < 0 or seed < 0:
         raise OptionError("at least 1 permutation is needed, and neither exemplars nor the seed can be negative")

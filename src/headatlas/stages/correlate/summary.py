@@ -7,7 +7,7 @@ from typing import Any
 
 from headatlas import wording
 from headatlas.atlas import schema, summaries
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.atlas.trees import tree_text
 from headatlas.stages.correlate.findings import findings
 from headatlas.stages.correlate.null_lines import NullTables
@@ -21,8 +21,9 @@ MOST = 20  # clusters that are described; the table has all of them
 Row = dict[str, Any]
 
 
-def summary(atlas: Atlas, of: str | None = None) -> str:
+def summary(atlas: AtlasLike, of: str | None = None) -> str:
     """What the input changes, each cluster with its home and evidence, and how much heads and columns explain."""
+    atlas = Atlas.open(atlas)
     if of is None and atlas.latest("cluster") in atlas.results("correlate"):
         of = atlas.latest("cluster")  # what `clusters` describes by default
     of = atlas.needed("correlate", of)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 from typing import Any
 
 from headatlas.atlas import engine
 from headatlas.atlas.blocks import block_ranges, block_size
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.features.block import EncodeBlock, reads
@@ -19,8 +18,12 @@ from headatlas.stages.features.sample import Sample
 __all__ = ["NAMES", "Encoder", "image"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def image(
-    atlas: Atlas | str | os.PathLike[str],
+    atlas: AtlasLike,
     encoder: str | Encoder = "profile",
     *,
     name: str | None = None,
@@ -67,7 +70,7 @@ def image(
     """
     if batch < 1 or sample < 1 or seed < 0 or workers < 0:
         raise OptionError("batch and sample must be at least 1, and seed and workers cannot be negative")
-    atlas = atlas if isinstance(atlas, Atlas) else Atlas.open(atlas)
+    atlas = Atlas.open(atlas)
     atlas.needed("collect")
     chosen = choose(encoder, preprocess, sample, seed)
     name = name or chosen.name

@@ -9,7 +9,7 @@ import numpy as np
 from headatlas import options
 from headatlas.atlas import engine
 from headatlas.atlas.blocks import block_size
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.project.method import Positions, Request
 from headatlas.stages.project.methods import METHODS
@@ -32,11 +32,12 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *METHODS})
+    return sorted(__all__)
 
 
-def project(atlas: Atlas, request: Request) -> Positions:
+def project(atlas: AtlasLike, request: Request) -> Positions:
     """Positions (example, layer, head, 2) of all maps: computed, or read if they exist already."""
+    atlas = Atlas.open(atlas)
     method, sample, seed = request.method, request.sample, request.seed
     of, name = atlas.needed("features", request.of), request.name or method.name
     options.check(request)

@@ -22,3 +22,7 @@ __all__ = [
     "Activity", "Affinity", "Axis", "Layouts", "States", "activity", "affinity", "align", "axis", "chains", "compare",
     "compared", "heads", "hidden", "layouts", "maximum_attention", "robust", "robustness", "words",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

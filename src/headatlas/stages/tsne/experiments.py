@@ -153,7 +153,7 @@ def robustness(
 
 
 def _opened(atlas: Atlas | str | Path) -> Atlas:
-    opened = atlas if isinstance(atlas, Atlas) else Atlas.open(atlas)
+    opened = Atlas.open(atlas)
     model = opened.header["model"]
     if model["modality"] != "text":
         raise OptionError(f"{model['name']} reads images: these experiments are for texts")

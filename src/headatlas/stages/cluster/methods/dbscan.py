@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headatlas import wording
 from headatlas.atlas.schema import NOISE
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import AtlasLike
 from headatlas.errors import DataError, OptionError
 from headatlas.options import Auto, option, public
 from headatlas.stages.cluster import auto
@@ -128,7 +128,7 @@ class DBSCAN(Method):
 
 @public(DBSCAN.options(), LABELS)
 def dbscan(
-    atlas: Atlas,
+    atlas: AtlasLike,
     *,
     eps: float | Auto = "auto",
     min_samples: int = 10,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import progress
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import AtlasLike
 from headatlas.errors import DataError
 from headatlas.options import Auto, option, public
 from headatlas.stages.cluster.fit import ROOM, Fit, Labels, by_size, old_numbers
@@ -101,7 +101,7 @@ class GMM(PartitionMethod):
 
 @public(GMM.options(), LABELS)
 def gmm(
-    atlas: Atlas,
+    atlas: AtlasLike,
     *,
     k: int | Auto = "auto",
     covariance: Covariance = "diag",

@@ -9,7 +9,7 @@ from typing import ClassVar, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import AtlasLike
 from headatlas.errors import DataError, OptionError
 from headatlas.options import Auto, option, public
 from headatlas.stages.cluster import auto
@@ -136,7 +136,7 @@ def loosest(x: Floats, labels: Labels, core: NDArray[np.float64]) -> NDArray[np.
 
 @public(HDBSCAN.options(), LABELS)
 def hdbscan(
-    atlas: Atlas,
+    atlas: AtlasLike,
     *,
     min_cluster_size: int | Auto = "auto",
     min_samples: int | None = None,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import progress
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import AtlasLike
 from headatlas.options import Auto, public
 from headatlas.stages.cluster.backends import cuml
 from headatlas.stages.cluster.fit import Labels, NearestFit, by_size, of_centers, old_numbers
@@ -62,7 +62,7 @@ class KMeans(PartitionMethod):
 
 @public(KMeans.options(), LABELS)
 def kmeans(
-    atlas: Atlas,
+    atlas: AtlasLike,
     *,
     k: int | Auto = "auto",
     backend: str = "sklearn",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import progress, wording
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
 from headatlas.numeric.hierarchy import Reals
 from headatlas.options import Auto, option, public
@@ -183,7 +183,7 @@ def _compare(grown: Grown, others: list[ClusterTree], x: Floats) -> NodeStabilit
 
 @public(Tree.options(), LABELS)
 def tree(
-    atlas: Atlas,
+    atlas: AtlasLike,
     *,
     k: int | Auto = "auto",
     stability: float = 0.5,

@@ -7,7 +7,7 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import AtlasLike
 from headatlas.options import public
 from headatlas.stages.project.method import POSITIONS, Method, Positions, Request, Shared
 from headatlas.stages.project.reduction import Vectors
@@ -34,7 +34,7 @@ class Pca(Method):
 
 @public(Pca.options(), POSITIONS)
 def pca(
-    atlas: Atlas,
+    atlas: AtlasLike,
     **shared: Unpack[Shared],
 ) -> Positions:
     """Draw maps by the first two principal components of their features.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import AtlasLike
 from headatlas.errors import OptionError
 from headatlas.options import option, public
 from headatlas.stages.project.method import POSITIONS, Method, Positions, Request, Shared
@@ -56,7 +56,7 @@ class Tsne(Method):
 
 @public(Tsne.options(), POSITIONS)
 def tsne(
-    atlas: Atlas,
+    atlas: AtlasLike,
     *,
     perplexity: float = 30,
     **shared: Unpack[Shared],

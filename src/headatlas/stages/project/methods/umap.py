@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from headatlas.atlas.store import Atlas
+from headatlas.atlas.store import AtlasLike
 from headatlas.errors import OptionError
 from headatlas.options import option, public
 from headatlas.stages.project.method import POSITIONS, Method, Positions, Request, Shared
@@ -51,7 +51,7 @@ class Umap(Method):
 
 @public(Umap.options(), POSITIONS)
 def umap(
-    atlas: Atlas,
+    atlas: AtlasLike,
     *,
     neighbors: int = 15,
     **shared: Unpack[Shared],
