@@ -76,7 +76,7 @@ MISTAKES = [
         ("table", " heads"), ("info", ""), ("encoder train", " -o x.safetensors"))),
     ("cluster empty", "empty is not an atlas"),
     # clusters
-    ("cluster full.atlas --k 100000", "there are only 240 maps. Choose a smaller k, or auto"),
+    ("cluster full.atlas --method kmeans --k 100000", "there are only 240 maps. Choose a smaller k, or auto"),
     ("cluster full.atlas --k abc", "--k abc: give a number or auto"),
     ("cluster full.atlas --k 1", "at least 2, or auto"),
     ("cluster full.atlas --method dbscan --eps abc", "--eps abc: give a number or auto"),
@@ -85,14 +85,14 @@ MISTAKES = [
     ("cluster full.atlas --method hdbscan --min-cluster-size 999", "choose between 1 and the number of maps, 240"),
     ("cluster full.atlas --method hdbscan --min-cluster-size 200", "all maps are noise. Choose a smaller one"),
     ("cluster full.atlas --method ward", f"--method ward: choose {', '.join(ha.cluster.METHODS)}"),
-    ("cluster full.atlas --eps 0.8", "--eps is for dbscan, not for kmeans"),
+    ("cluster full.atlas --eps 0.8", "--eps is for dbscan, not for tree"),
     ("cluster full.atlas --method hdbscan --k 4", ", not for hdbscan"),
     ("cluster full.atlas --method dbscan --min-cluster-size 4", "--min-cluster-size is for hdbscan, not for dbscan"),
     ("cluster full.atlas --method dbscan --min-samples 0", "--min-samples 0: give a whole number of at least 1"),
     ("cluster full.atlas --sweep --k 4", "--k is for a single clustering, not for --sweep"),
     ("cluster full.atlas --sweep --method ward", "--method ward: choose"),
     ("cluster full.atlas --level rows", "choose maps or heads"),
-    ("cluster full.atlas --backend gpu", "choose sklearn or cuml"),
+    ("cluster full.atlas --method kmeans --backend gpu", "choose sklearn or cuml"),
     ("cluster full.atlas --sample 3", "at least one map for each of 12 heads, or 0 for all"),
     ("cluster full.atlas --of nothere", "it has planted"),
     ("cluster full.atlas --name a/b", "--name 'a/b': use letters, digits, dots"),
@@ -129,7 +129,7 @@ MISTAKES = [
     ("project full.atlas --method umap --neighbors 999", "fewer than the 240 maps"),
     ("project full.atlas --method tsne --perplexity 999", "a third of the 240 maps"),
     ("correlate full.atlas --column nothere", "the columns are: topic, n_tokens, question"),
-    ("correlate full.atlas --of nothere", "it has kmeans, dbscan"),
+    ("correlate full.atlas --of nothere", "it has tree, dbscan"),
     ("correlate full.atlas --permutations 0", "at least 1 permutation"),
     ("correlate full.atlas --group nothere", "no column 'nothere' to group by; the columns are: example, id, text"),
     ("table full.atlas clusters --of nothere", "it has dbscan"),
@@ -202,14 +202,14 @@ def test_missing_heads_stay_missing_in_every_stage(folder):
     done("features", "x.atlas", "--encoder", "stats")
     done("cluster", "x.atlas", "--method", "dbscan", "--of", "planted")
     done("cluster", "x.atlas", "--k", 4, "--of", "stats")
-    assert done("correlate", "x.atlas", *FAST).startswith("kmeans: 4 clusters of 200 maps, 10 heads")
+    assert done("correlate", "x.atlas", *FAST).startswith("tree: 4 clusters of 200 maps, 10 heads")
     done("project", "x.atlas")
     for kind in ("heads", "clusters", "layers", "projection", "quality"):
         done("plot", "x.atlas", kind, "-o", f"{kind}.svg", *(["--of", "dbscan"] * (kind == "quality")))
     atlas = ha.open("x.atlas")
     missing = np.zeros((20, 3, 4), bool)
     missing[:, [1, 2], [3, 0]] = True
-    for name in ("kmeans", "dbscan"):
+    for name in ("tree", "dbscan"):
         assert ((atlas.read("labels", of=name) == schema.MISSING) == missing).all()
     assert (np.isnan(atlas.read("features", of="stats")).all(-1) == missing).all()
     assert (np.isnan(atlas.read("position")).all(-1) == missing).all()
@@ -220,8 +220,10 @@ def test_few_maps_of_two_examples_pass_through_every_stage(folder):
     done("cluster", "x.atlas")
     done("correlate", "x.atlas", *FAST)
     done("project", "x.atlas")
-    for kind in ("heads", "clusters", "layers", "projection", "quality"):
+    for kind in ("heads", "clusters", "layers", "projection"):
         done("plot", "x.atlas", kind, "-o", f"{kind}.svg")
+    done("cluster", "x.atlas", "--method", "kmeans")  # a tree of eight maps has no other cut to compare
+    done("plot", "x.atlas", "quality", "-o", "quality.svg")
 
 
 @pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:9"])
