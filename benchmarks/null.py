@@ -5,8 +5,8 @@
 Each model is collected on the first paragraphs of the file, its maps are encoded and clustered with the defaults (a
 tree), and maps of null models are assigned to its clusters. Prints a table per model and encoder: the share of each
 pattern, by the same rule, for the model itself and for null models (from the lowest to the highest of all seeds), how
-many heads have one job, and how similar heads of one layer are. Atlases go to a temporary folder, or to --keep FOLDER, where a
-stopped run continues.
+many heads have one job, and how similar heads of one layer are. Atlases go to a temporary folder, or to --keep FOLDER,
+where a stopped run continues.
 """
 
 from __future__ import annotations
