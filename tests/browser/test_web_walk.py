@@ -11,11 +11,11 @@ from support.pages import looking
 from support.walking import accessible, export_as, lasso, sentence, settled
 
 
-def test_overview(browser, place):
+def test_overview(browser, place, demo):
     url, theme, _ = place
     with looking(browser, theme=theme) as page:
         page.goto(url)
-        sentence(page, "27 patterns", "10,080 maps")
+        sentence(page, f"{demo.table('clusters').num_rows} patterns", "10,080 maps")
         assert page.evaluate("document.documentElement.dataset.theme") == theme
         settled(page)
         accessible(page)

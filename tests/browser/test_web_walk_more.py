@@ -101,7 +101,8 @@ def test_clusters(browser, place, demo):
         strongest = next(row for row in evidence if row["statistic"] == "previous")
         assert abs(float(exported["previous"]["delta"]) - strongest["delta"]) < 1e-6
         address = page.url
-        page.keyboard.press("ArrowRight")
+        last = previous["cluster"] == len(rows) - 1
+        page.keyboard.press("ArrowLeft" if last else "ArrowRight")
         until(page, f"location.href !== {address!r}")
         page.goto(address)
         sentence(page, f"{previous['maps']:,} maps")
