@@ -130,7 +130,7 @@ def _write(atlas: Atlas, place: Place, made_by: Recipe) -> Iterator[Result]:
     try:
         yield writing
     except BaseException:
-        if place.stage != schema.COLLECT and not writing.manifests():
+        if not writing.manifests() and not _is_used(atlas, place):
             _withdraw(atlas, place)  # nothing is lost: no work was finished
         raise
 
@@ -240,6 +240,11 @@ def _withdraw(atlas: Atlas, place: Place) -> None:
     with atlas.editing():
         _remove(atlas, place)
     _delete(atlas, place)
+
+
+def _is_used(atlas: Atlas, place: Place) -> bool:
+    """Whether this is a collection from which other stages made results."""
+    return place.stage == schema.COLLECT and bool({*atlas.header["results"]} - {schema.COLLECT})
 
 
 def _publish(atlas: Atlas, place: Place, facts: dict[str, Any], manifests: int) -> list[tuple[Place, str]]:

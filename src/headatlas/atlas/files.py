@@ -80,6 +80,18 @@ class Files:
             finally:
                 partial.unlink(missing_ok=True)
 
+    def check_writable(self) -> None:
+        """Raise an error if a local folder cannot be written or created; tries nothing."""
+        if not self.local:
+            return
+        folder = Path(self.root)
+        existing = next(place for place in (folder, *folder.parents) if place.exists())
+        with self.guard():
+            if not existing.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(existing))
+            if not os.access(existing, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, "no permission", str(existing))
+
     def names(self, folder: str = "") -> list[str]:
         """Names of the files and folders in a folder, sorted; none if it does not exist."""
         if not self.exists(folder):
