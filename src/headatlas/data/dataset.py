@@ -202,12 +202,17 @@ def _fault(example: Example) -> str | None:
         return "empty text"
     if example.pair is not None and not example.pair.strip():
         return "empty pair"
+    # JSON can contain halves of surrogate pairs as escapes; no tokenizer accepts them.
+    return None if is_text(f"{example.text}{example.pair}") else "half a surrogate pair in the text"
+
+
+def is_text(string: str) -> bool:
+    """Whether a string can be encoded: one that holds half a surrogate pair cannot."""
     try:
-        f"{example.text}{example.pair}".encode()
+        string.encode()
     except UnicodeEncodeError:
-        # JSON can contain these as escapes; no tokenizer accepts them.
-        return "half a surrogate pair in the text"
-    return None
+        return False
+    return True
 
 
 def _count(skipped: list[Skipped]) -> str:

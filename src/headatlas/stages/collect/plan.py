@@ -20,10 +20,8 @@ from headatlas.stages.collect.dataset_tables import (
     Row,
     TableWriter,
     batched,
-    clean,
     column_types,
-    column_value,
-    stored_name,
+    stored_row,
 )
 from headatlas.stages.collect.options import Options
 from headatlas.stages.collect.sampled import row_block, rows_for
@@ -112,15 +110,12 @@ def _rows(
     unknown = getattr(model.tokenizer, "unk_token_id", None)
     number = 0  # of the next row
     for example in dataset:
-        text, pair = (None if part is None else clean(part) for part in (example.text, example.pair))
-        shared = {"id": clean(example.id), "text": text, "pair": pair, "image": example.image}
-        for name, value in example.columns.items():
-            shared[stored_name(name)] = column_value(value, columns[stored_name(name)])
+        shared = stored_row(example, columns)
         if model.grid is not None:
             count = len(model.grid.special) + model.grid.rows * model.grid.columns
             yield shared | {"window": 0, "windows": 1, "n_tokens": count, "n_target": 0, "cut": 0}, None
             continue
-        plain = Example(example.id, text, pair, example.words)
+        plain = Example(example.id, shared["text"], shared["pair"], example.words)
         windows = encode(model, plain, max_tokens=options.max_tokens, overlong=options.overlong, window=dataset.window)
         if len(windows) > 1:
             counts["windowed"] += 1
