@@ -28,6 +28,7 @@ from headatlas.errors import BusyError, DamagedChunk, OptionError, StoreError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TABLES = "tables"  # the manifest of what is written when a result is finished
+METADATA = "metadata"  # the manifest of the metadata of its arrays
 
 Recipe = dict[str, Any]
 
@@ -69,6 +70,8 @@ class Result(Writer):
         """Make the result visible in place of an older one of its name; `files` get checksums."""
         if files:
             self.write_manifest(TABLES, files)
+        if arrays := self.metadata():
+            self.write_manifest(METADATA, arrays)
         with self.handle.editing():
             dropped = _publish(self.handle, self.place, dict(facts), len(self.manifests()))
         for old, reason in dropped:

@@ -56,6 +56,10 @@ class Files:
         with self.guard(name), self.system.open(self.path(name), "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
+    def size_of(self, name: str) -> int | None:
+        """Bytes of a file; None if it does not exist."""
+        return int(self.system.info(self.path(name))["size"]) if self.exists(name) else None
+
     def write(self, name: str, content: bytes) -> None:
         """Replace a file."""
         with self.writing(name) as file:
