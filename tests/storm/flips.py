@@ -103,9 +103,11 @@ def storm(folder, seed, cases):
     make(path)
     before, counts, failures = read_all(path), Counter(), []
     files = sorted(file for file in path.rglob("*") if file.is_file())
+    metadata = [file for file in files if file.name == "zarr.json"]
+    tables = [file for file in files if file.suffix in (".parquet", ".npz")]
     for number in range(cases):
         rng = random.Random(f"{seed} {number}")
-        file = rng.choice(files)
+        file = rng.choice(rng.choice([files, metadata, tables, [path / "atlas.json"]]))  # most files are blocks
         content = file.read_bytes()
         at = rng.randrange(len(content))
         file.write_bytes(content[:at] + bytes([content[at] ^ rng.randint(1, 255)]) + content[at + 1 :])
