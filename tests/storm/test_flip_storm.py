@@ -89,13 +89,11 @@ def test_a_damaged_table_is_repaired_by_the_same_command(path):
     ],
 )  # fmt: skip
 def test_a_damaged_header_is_named_and_restored_from_its_copy(path, damage):
-    from headatlas.atlas.store import restore_header
-
     before = bits(path)
     (path / "atlas.json").write_bytes(damage)
     with pytest.raises(StoreError, match=r"atlas.json is damaged: .*headatlas collect MODEL DATA -o .*restores a copy"):
         ha.open(path)
-    restore_header(path)
+    header.restore(path)
     assert bits(path) == before
     (path / "atlas.json").write_bytes(damage)
     (path / header.COPY).unlink()
@@ -172,3 +170,11 @@ def test_pieces_that_are_missing_are_found(path):
     (folders(ha.open(path), "features", "stats")[0] / "block-000001.json").unlink()
     code, out, _ = call("check", path)
     assert code == 1 and "has 1 manifests too few. Run the `headatlas features`" in out
+
+
+def test_a_copy_that_is_not_current_is_renewed_by_the_next_command(path):
+    """As after a kill between writing atlas.json and its copy."""
+    before = bits(path)
+    (path / header.COPY).write_bytes(b"{}")
+    ha.project.pca(ha.open(path), of="planted")
+    assert bits(path) == before

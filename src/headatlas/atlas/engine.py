@@ -21,7 +21,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import Any
 
 from headatlas import __version__, parallel, progress
-from headatlas.atlas import lock, schema
+from headatlas.atlas import header, lock, schema
 from headatlas.atlas.store import Atlas, Entry, folder_of
 from headatlas.atlas.writer import Place, Writer, block_name, key_of, kinds
 from headatlas.errors import BusyError, DamagedChunk, OptionError, StoreError
@@ -105,6 +105,7 @@ def result(
     if not NAME.fullmatch(name):
         raise OptionError(f"--name {name!r}: use letters, digits, dots, dashes and underscores")
     atlas.refresh()
+    header.renew_copy(atlas.files)
     if stage != schema.COLLECT:
         atlas.needed(schema.COLLECT)
     made_by = recipe(options, _resolved(atlas, inputs or {}))

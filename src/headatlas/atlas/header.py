@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
-from headatlas.atlas import schema
+from headatlas import progress
+from headatlas.atlas import lock, schema
 from headatlas.atlas.files import Files
 from headatlas.errors import StoreError
 
 HEADER = "atlas.json"
 COPY = "manifests/atlas.json"
 CHECKSUM = "checksum"
+PATIENCE = 60.0  # seconds to wait for other writers of atlas.json, which take milliseconds
 ENTRY = {"name": str, "key": str, "recipe": dict, "done": bool, "facts": dict, "manifests": int}
 
 Header = dict[str, Any]
@@ -105,3 +108,28 @@ def _check_fields(header: Mapping[str, Any], *, complete: bool) -> None:
 def _check_field(holder: Any, name: str, kind: type, what: str) -> None:
     if not isinstance(holder, dict) or not isinstance(holder.get(name), kind):
         raise ValueError(f"{what} has no valid {name!r}")
+
+
+def renew_copy(files: Files) -> None:
+    """Make the copy of atlas.json equal to it: a process may have been killed between writing the two."""
+    if _has_current_copy(files):
+        return
+    with lock.hold(files, "atlas", wait=PATIENCE):
+        if not _has_current_copy(files):
+            write(files, read(files))
+
+
+def _has_current_copy(files: Files) -> bool:
+    return files.exists(COPY) and files.read(COPY) == files.read(HEADER)
+
+
+def restore(path: str | os.PathLike[str]) -> None:
+    """Replace a damaged atlas.json by its copy, if there is one that is intact."""
+    files = Files(path)
+    if not files.exists(HEADER) or not is_damaged(files):
+        return
+    with lock.hold(files, "atlas", wait=PATIENCE):
+        content = copy(files)
+        if content is not None and is_damaged(files):
+            files.write(HEADER, content)
+            progress.say(f"{files.url}/{HEADER} was damaged: restored from its copy")

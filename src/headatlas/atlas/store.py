@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import progress
 from headatlas.atlas import checksums, header, lock, schema
 from headatlas.atlas.files import Files
-from headatlas.atlas.header import HEADER
+from headatlas.atlas.header import HEADER, PATIENCE
 from headatlas.errors import DamagedChunk, ReplacedError, StoreError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PATIENCE = 60.0  # seconds to wait for other writers of atlas.json, which take milliseconds
 TRIES = 3
 
 Entry = dict[str, Any]  # a result in atlas.json: name, key, recipe, done, facts
@@ -380,15 +378,3 @@ def _check_empty(files: Files) -> None:
         raise StoreError(
             f"{files.url} is not an atlas and not empty (it holds {others[0]}). Choose another place with -o"
         )
-
-
-def restore_header(path: str | os.PathLike[str]) -> None:
-    """Replace a damaged atlas.json by its copy, if there is one that is intact."""
-    files = Files(path)
-    if not files.exists(HEADER) or not header.is_damaged(files):
-        return
-    with lock.hold(files, "atlas", wait=PATIENCE):
-        content = header.copy(files)
-        if content is not None and header.is_damaged(files):
-            files.write(HEADER, content)
-            progress.say(f"{files.url}/{HEADER} was damaged: restored from its copy")

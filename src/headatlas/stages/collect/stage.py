@@ -12,8 +12,8 @@ import pyarrow as pa
 from headatlas import models, progress, wording
 from headatlas.atlas import engine
 from headatlas.atlas.files import Files
-from headatlas.atlas.header import HEADER
-from headatlas.atlas.store import Atlas, restore_header
+from headatlas.atlas.header import HEADER, restore
+from headatlas.atlas.store import Atlas
 from headatlas.data import Dataset
 from headatlas.errors import OptionError
 from headatlas.models.model import Model
@@ -42,7 +42,7 @@ def collect(
         raise OptionError("workers load the model by name: save this one with save_pretrained and pass its folder")
     for note in model.notes:
         progress.say(f"{model.name}: {note}")
-    restore_header(path)
+    restore(path)
     begun = Files(path).exists(HEADER) and bool(Atlas.open(path).entries("collect"))
     columns = None if begun else column_types(texts)  # reads every example: an error leaves nothing behind
     atlas = _atlas(path, model, texts, options)
