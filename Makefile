@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test quick lint format browser bench screenshots clean
+.PHONY: demo test quick storm lint format browser bench screenshots clean
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Headatlas needs Python 3.11 or newer; try: make PYTHON=python3.11")'
@@ -20,6 +20,9 @@ test: $(INSTALLED) browser     ## every test, examples in docs and docstrings in
 
 quick: $(INSTALLED)    ## an answer within two minutes: what needs neither a browser nor a long computation
 	$(BIN)/pytest -n auto --dist loadgroup -m "not slow and not browser"
+
+storm: $(INSTALLED)    ## thousands of damaged files and atlases, with a seed: each is read, or refused in one clear line
+	PYTHONPATH=tests $(BIN)/python -W ignore -m storm
 
 lint: $(INSTALLED)     ## style, formatting and types of Python and of the page
 	$(BIN)/ruff check .

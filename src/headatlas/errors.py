@@ -21,11 +21,35 @@ __all__ = [
     "ReplacedError",
     "StoreError",
     "WorkerError",
+    "one_line",
 ]
+
+
+LONGEST = 2_000  # characters of a message; more is left out in the middle
+
+
+def one_line(text: str) -> str:
+    r"""A message as one line of bounded length: what cannot be printed, such as line breaks, is shown escaped.
+
+    >>> one_line("no column 'a\nb\x1b[2J'")
+    "no column 'a\\nb\\x1b[2J'"
+    """
+    text = _shortened(text)
+    if text.isprintable():
+        return text
+    escaped = (char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return _shortened("".join(escaped))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST * 2 // 3]} … {text[-LONGEST // 4 :]}"
 
 
 class HeadatlasError(Exception):
     """An error the user can fix; the command line prints it as one line, without a traceback."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(one_line(str(message)))
 
 
 class ModelError(HeadatlasError):

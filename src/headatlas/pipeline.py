@@ -19,6 +19,7 @@ from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import ModelError, OptionError
 from headatlas.stages.cluster.methods import DEFAULT as METHOD
 from headatlas.stages.features.encoders import DEFAULT as ENCODER
+from headatlas.stages.features.encoders import choose, is_vision
 
 if TYPE_CHECKING:
     from headatlas.data import Dataset
@@ -79,8 +80,11 @@ def run(
     """
     from headatlas.stages import collect
 
-    check(encoder, methods, projection, seed)  # a wrong name is reported now, not after hours of collecting
+    # a mistake is reported now, not after hours of collecting, and what needs torch is checked last
+    check(encoder, methods, projection, permutations)
     texts = readers.load(dataset) if not isinstance(dataset, readers.Dataset) else dataset
+    collect.check(texts, path, collect.Options(seed=seed), workers)
+    choose(encoder, "default", 1, seed)
     atlas = collect.maps(model, texts, path, seed=seed, workers=workers, scheduler=scheduler)
     analyze(
         atlas, encoder=encoder, methods=methods, projection=projection, permutations=permutations, null=null,
@@ -89,17 +93,20 @@ def run(
     return atlas
 
 
-def check(encoder: str, methods: Sequence[str], projection: str, seed: int) -> None:
-    """Raise OptionError for a name that no stage knows."""
+def check(encoder: str, methods: Sequence[str], projection: str, permutations: int = 1) -> None:
+    """Raise OptionError for a name that no stage knows. Imports neither torch nor transformers."""
     from headatlas.stages import cluster, project
-    from headatlas.stages.features.encoders import choose
 
+    if not methods:
+        raise OptionError(f"no clustering method: choose {', '.join(cluster.METHODS)}")
     for method in methods:
         if method not in cluster.METHODS:
             raise OptionError(f"--method {method}: choose {', '.join(cluster.METHODS)}")
     if projection not in project.METHODS:
         raise OptionError(f"--projection {projection}: choose {', '.join(project.METHODS)}")
-    choose(encoder, "default", 1, seed)
+    if permutations < 1:
+        raise OptionError(f"permutations {permutations}: at least 1 permutation is needed")
+    is_vision(encoder)
 
 
 def analyze(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from headatlas.errors import one_line
+
 
 def say(line: str) -> None:
     """Print one line to stderr."""
     from rich.console import Console
 
-    Console(stderr=True, highlight=False, soft_wrap=True).print(line, markup=False)
+    Console(stderr=True, highlight=False, soft_wrap=True).print(one_line(line), markup=False)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import headatlas as ha
+from headatlas.stages.correlate.dataset_columns import LENGTH_LABELS
 from support.browser import until
 from support.pages import NASTY, looking
 from support.walking import accessible, export_as, lasso, sentence, settled
@@ -131,14 +132,15 @@ def test_what_changes_a_head(browser, place, demo):
     url, theme, _ = place
     changes = [row for row in demo.table("changes").to_pylist() if (row["layer"], row["head"]) == (0, 2)]
     most = max(changes, key=lambda row: row["explained"])
+    label = LENGTH_LABELS.get(most["column"], most["column"])
     with looking(browser, theme=theme) as page:
         page.goto(f"{url}#/head/0.2")
         figure = page.get_by_role("region", name="What changes it")
         figure.locator("tbody tr").first.wait_for()
         rows = figure.locator("tbody tr").all_inner_texts()
-        assert len(rows) == len(changes) and most["column"] in rows[0].lower()
+        assert len(rows) == len(changes) and label in rows[0].lower()
         assert f"{100 * most['explained']:.0f}%" in rows[0]
-        assert most["column"] in figure.locator("li").first.inner_text()
+        assert label in figure.locator("li").first.inner_text().lower()
         _, text = export_as(page, figure, "CSV")
         exported = list(csv.DictReader(io.StringIO(text.decode())))
         assert exported[0]["column"] == most["column"] and len(exported) == len(changes)

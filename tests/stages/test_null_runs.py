@@ -1,7 +1,6 @@
 """Null models in use: stops and threads, what is refused, what is left out, and what is printed."""
 
 import itertools
-import json
 import shutil
 from pathlib import Path
 
@@ -98,9 +97,8 @@ def test_wrong_options_are_refused(copied, model):
 
 def test_a_model_that_is_gone_is_an_error_and_run_goes_on_without_it(pairs, tmp_path, capsys):
     path = shutil.copytree(pairs.files.url, tmp_path / "x.atlas")
-    header = json.loads((path / "atlas.json").read_text())
-    header["model"] |= {"source": str(tmp_path / "gone"), "name": "gone"}
-    (path / "atlas.json").write_text(json.dumps(header))
+    with ha.open(path).editing() as header:
+        header["model"] |= {"source": str(tmp_path / "gone"), "name": "gone"}
     atlas = ha.open(path)
     with pytest.raises(ModelError, match="cannot load the model"):
         null.references(atlas)

@@ -1,7 +1,6 @@
 """A collection survives kills, lost workers and flipped bytes, and its bits do not depend on how it was run."""
 
 import hashlib
-import json
 import os
 import random
 import signal
@@ -181,9 +180,8 @@ def test_other_data_or_another_version_is_refused(packaged, undisturbed, tmp_pat
         ha.collect.maps(packaged, ha.data.load("sample", limit=41), undisturbed, **OPTIONS)
     path = tmp_path / "x.atlas"
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
-    header = json.loads((path / "atlas.json").read_text())
-    header["results"]["collect"][0]["recipe"]["version"] = "0.0.1"
-    (path / "atlas.json").write_text(json.dumps(header))
+    with ha.open(path).editing() as header:
+        header["results"]["collect"][0]["recipe"]["version"] = "0.0.1"
     with pytest.raises(OptionError, match=r"version of headatlas differs \(0.0.1 there"):
         ha.collect.maps(packaged, dataset(), path, **OPTIONS)
 

@@ -119,9 +119,9 @@ def test_treebank_words_are_syntactic_words():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (TREEBANK + "\nno tabs", "in sentence 3 from the start: Invalid line format.*separated by tabs"),
+        (TREEBANK + "\nno tabs", "in sentence 3 from the start, up to line 14: Invalid line format.*separated by tabs"),
         ("1\tYes\n", "sentence 1 has fewer than 8 columns"),
-        ("x\tYes\t_\n", "in sentence 1 from the start: Failed parsing field 'id'"),
+        ("x\tYes\t_\n", "in sentence 1 from the start, up to line 1: Failed parsing field 'id'"),
     ],
 )
 def test_invalid_treebanks_name_the_sentence(content, message):

@@ -6,12 +6,14 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import headatlas as ha
 from headatlas.errors import OptionError
+from headatlas.web.api.endpoints import ENDPOINTS
 from headatlas.web.server import access, serve
 from support import served
 from support.children import listening
@@ -115,6 +117,46 @@ def test_requests_must_be_json_from_the_page_itself(client):
     error(client.post("/api/try.json", json=body, headers={"origin": "http://127.0.0.1"}), 404)  # no model, but let in
     assert error(client.post("/api/try.json", json=body | {"more": 1}), 422)["message"]
     error(client.post("/api/try.json", content=b"{", headers={"content-type": "application/json"}), 422)
+
+
+ELSEWHERE = (
+    {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}, {"origin": "http://evil.example"},
+    {"origin": "null"}, {"origin": "http://127.0.0.1:9"}, {"origin": "http://["},
+    {"origin": "http://127.0.0.1", "sec-fetch-site": "cross-site"},
+)  # fmt: skip
+OURS = ({}, {"sec-fetch-site": "none"}, {"sec-fetch-site": "same-origin"}, {"origin": "http://127.0.0.1"})
+VALUES = {
+    "example": 0, "key": "0" * 32, "layer": 0, "head": 0, "variant": "tsne", "layouts": "heads", "projection": "pca",
+    "column": "topic", "clustering": "kmeans", "cluster": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "address", [template for endpoint in ENDPOINTS for template in endpoint.templates if not endpoint.body]
+)
+def test_only_the_page_itself_can_start_a_computation(client, address):
+    """Whatever needs the model is refused to other sites; files of the atlas are sent, but unreadable to these."""
+    live = any(endpoint.live for endpoint in ENDPOINTS if address in endpoint.templates)
+    path = "/" + address.format_map(VALUES)
+    statuses = {client.get(path, headers=headers).status_code for headers in OURS}
+    assert 403 not in statuses
+    for headers in ELSEWHERE:
+        response = client.get(path, headers=headers)
+        assert {response.status_code} == ({403} if live else statuses)
+        if live:
+            assert "Only the page" in error(response, 403)["message"]
+
+
+def test_other_sites_do_not_warm_up_the_model(monkeypatch):
+    client, calls = served.client(served.full()), []
+    state = client.app.state
+    live = replace(state.responses.watcher.snapshot(), live=True)
+    monkeypatch.setattr(state.responses.watcher, "snapshot", lambda: live)
+    monkeypatch.setattr(state.runner, "warm_up", lambda: calls.append(1))
+    for headers in ELSEWHERE:
+        assert client.get("/api/examples/0.json", headers=headers).status_code == 200
+    assert not calls
+    assert client.get("/api/examples/0.json").status_code == 200 and calls
 
 
 def test_large_requests_are_refused(client):

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.atlas import schema
+from headatlas.atlas.checksums import MANIFESTS
 from headatlas.atlas.store import source_of
-from headatlas.atlas.writer import MANIFESTS
 from headatlas.models.pictures import HOW, facts_table, grid
 from headatlas.wording import many, result_line
 

@@ -21,13 +21,14 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import Any
 
 from headatlas import __version__, parallel, progress
-from headatlas.atlas import lock, schema
+from headatlas.atlas import header, lock, schema
 from headatlas.atlas.store import Atlas, Entry, folder_of
 from headatlas.atlas.writer import Place, Writer, block_name, key_of, kinds
 from headatlas.errors import BusyError, DamagedChunk, OptionError, StoreError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TABLES = "tables"  # the manifest of what is written when a result is finished
+METADATA = "metadata"  # the manifest of the metadata of its arrays
 
 Recipe = dict[str, Any]
 
@@ -69,6 +70,8 @@ class Result(Writer):
         """Make the result visible in place of an older one of its name; `files` get checksums."""
         if files:
             self.write_manifest(TABLES, files)
+        if arrays := self.metadata():
+            self.write_manifest(METADATA, arrays)
         with self.handle.editing():
             dropped = _publish(self.handle, self.place, dict(facts), len(self.manifests()))
         for old, reason in dropped:
@@ -102,6 +105,7 @@ def result(
     if not NAME.fullmatch(name):
         raise OptionError(f"--name {name!r}: use letters, digits, dots, dashes and underscores")
     atlas.refresh()
+    header.renew_copy(atlas.files)
     if stage != schema.COLLECT:
         atlas.needed(schema.COLLECT)
     made_by = recipe(options, _resolved(atlas, inputs or {}))
@@ -130,7 +134,7 @@ def _write(atlas: Atlas, place: Place, made_by: Recipe) -> Iterator[Result]:
     try:
         yield writing
     except BaseException:
-        if place.stage != schema.COLLECT and not writing.manifests():
+        if not writing.manifests() and not _is_used(atlas, place):
             _withdraw(atlas, place)  # nothing is lost: no work was finished
         raise
 
@@ -240,6 +244,11 @@ def _withdraw(atlas: Atlas, place: Place) -> None:
     with atlas.editing():
         _remove(atlas, place)
     _delete(atlas, place)
+
+
+def _is_used(atlas: Atlas, place: Place) -> bool:
+    """Whether this is a collection from which other stages made results."""
+    return place.stage == schema.COLLECT and bool({*atlas.header["results"]} - {schema.COLLECT})
 
 
 def _publish(atlas: Atlas, place: Place, facts: dict[str, Any], manifests: int) -> list[tuple[Place, str]]:

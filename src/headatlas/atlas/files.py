@@ -56,6 +56,10 @@ class Files:
         with self.guard(name), self.system.open(self.path(name), "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
+    def size_of(self, name: str) -> int | None:
+        """Bytes of a file; None if it does not exist."""
+        return int(self.system.info(self.path(name))["size"]) if self.exists(name) else None
+
     def write(self, name: str, content: bytes) -> None:
         """Replace a file."""
         with self.writing(name) as file:
@@ -79,6 +83,18 @@ class Files:
                     self.system.put_file(str(partial), target)
             finally:
                 partial.unlink(missing_ok=True)
+
+    def check_writable(self) -> None:
+        """Raise an error if a local folder cannot be written or created; tries nothing."""
+        if not self.local:
+            return
+        folder = Path(self.root)
+        existing = next(place for place in (folder, *folder.parents) if place.exists())
+        with self.guard():
+            if not existing.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(existing))
+            if not os.access(existing, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, "no permission", str(existing))
 
     def names(self, folder: str = "") -> list[str]:
         """Names of the files and folders in a folder, sorted; none if it does not exist."""

@@ -22,7 +22,7 @@ Join = Callable[[pa.Table], tuple[Tables, Mapping[str, Any]]]
 def write_part(writer: Writer, number: int, table: pa.Table) -> None:
     """Write the part of one block, and its manifest."""
     buffer = pa.BufferOutputStream()
-    pq.write_table(table, buffer, compression="zstd")
+    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
     writer.write_manifest(block_name(number), [writer.write_file(_name(number), buffer.getvalue().to_pybytes())])
 
 
@@ -61,7 +61,10 @@ def _name(number: int) -> str:
 
 def _read_parts(result: engine.Result, count: int) -> pa.Table:
     files = result.atlas.files
-    parts = [pq.read_table(pa.BufferReader(files.read(result.file(_name(number))))) for number in range(count)]
+    parts = [
+        pq.read_table(pa.BufferReader(files.read(result.file(_name(number)))), page_checksum_verification=True)
+        for number in range(count)
+    ]
     return pa.concat_tables(parts).combine_chunks()
 
 

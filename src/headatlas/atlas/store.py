@@ -6,7 +6,6 @@ is never read in part.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,16 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.atlas import lock, schema
+from headatlas.atlas import checksums, header, lock, schema
 from headatlas.atlas.files import Files
+from headatlas.atlas.header import HEADER, PATIENCE
 from headatlas.errors import DamagedChunk, OptionError, ReplacedError, StoreError
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-HEADER = "atlas.json"
-PATIENCE = 60.0  # seconds to wait for other writers of atlas.json, which take milliseconds
 TRIES = 3
 
 Entry = dict[str, Any]  # a result in atlas.json: name, key, recipe, done, facts
@@ -34,11 +32,12 @@ Value = TypeVar("Value")
 class Atlas:
     """What is known of every head of a model on a dataset. Open one with `Atlas.open(path)`."""
 
-    def __init__(self, files: Files, header: dict[str, Any]) -> None:
+    def __init__(self, files: Files, facts: dict[str, Any]) -> None:
         self.files = files
-        self.header = header
+        self.header = facts
         self.unfinished: set[tuple[str, str]] = set()  # stage and key of results that are read while they are written
         self._arrays: dict[str, Any] = {}
+        self._checksums: dict[str, dict[str, checksums.Checksum]] = {}  # by the folder of the manifests
 
     @classmethod
     def open(cls, path: AtlasLike) -> Atlas:
@@ -50,48 +49,33 @@ class Atlas:
             raise StoreError(f"there is no atlas at {files.url}. Make one: {schema.command('collect', files.url)}")
         if not files.exists(HEADER):
             raise StoreError(f"{files.url} is not an atlas: it has no {HEADER}")
-        try:
-            header = json.loads(files.read(HEADER))
-            version = header["format"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"{files.url}/{HEADER} is damaged: {error}. Restore it, or collect elsewhere") from error
-        if version != schema.FORMAT:
-            advice = "update headatlas" if version > schema.FORMAT else f"collect again into a new folder: {_COLLECT}"
-            raise StoreError(f"{files.url} has format {version}, this version reads format {schema.FORMAT}: {advice}")
-        return cls(files, header)
+        return cls(files, header.read(files))
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], header: Mapping[str, Any]) -> Atlas:
+    def create(cls, path: str | os.PathLike[str], facts: Mapping[str, Any]) -> Atlas:
         """Create an atlas in a folder that is new or empty."""
         files = Files(path)
         with lock.hold(files, "atlas", wait=PATIENCE):
             if files.exists(HEADER):
                 return cls.open(path)  # another process was faster
-            others = [name for name in files.names() if not name.endswith(".partial") and name != lock.FOLDER]
-            if others:
-                raise StoreError(
-                    f"{files.url} is not an atlas and not empty (it holds {others[0]}). Choose another place with -o"
-                )
-            atlas = cls(files, {"format": schema.FORMAT, "results": {}, **header})
-            atlas._write_header()
+            _check_empty(files)
+            atlas = cls(files, {"format": schema.FORMAT, "results": {}, **facts})
+            header.write(files, atlas.header)
         return atlas
 
     def refresh(self) -> None:
         """Read atlas.json again: another process may have finished something meanwhile."""
-        self.header = json.loads(self.files.read(HEADER))
+        self.header = header.read(self.files)
 
     @contextmanager
     def editing(self) -> Iterator[dict[str, Any]]:
         """Change atlas.json: the header as it is now, locked for other writers until the block ends."""
         with lock.hold(self.files, "atlas", wait=PATIENCE):
-            self.files.sweep_partial(HEADER)
+            for name in (HEADER, header.COPY):
+                self.files.sweep_partial(name)
             self.refresh()
             yield self.header
-            self._write_header()
-
-    def _write_header(self) -> None:
-        text = json.dumps(self.header, indent=1, ensure_ascii=False, sort_keys=True)
-        self.files.write(HEADER, f"{text}\n".encode())
+            header.write(self.files, self.header)
 
     # results
 
@@ -174,7 +158,12 @@ class Atlas:
             what = name if of is None else f"{name} of {of}"
             raise StoreError(f"{self.files.url} has no {what}. Run `{self.command(spec.stage)}` first")
         if path not in self._arrays:
-            self._arrays[path] = zarr_arrays.open_for_reading(self.files, spec, folder)
+            self._verify(f"{path}/zarr.json", spec.stage, of)
+            try:
+                self._arrays[path] = zarr_arrays.open_for_reading(self.files, spec, folder)
+            except Exception as error:  # zarr raises different errors for each kind of damage
+                self._check_current(spec.stage, of)
+                raise self._damaged(f"{path}/zarr.json", error, spec.stage) from error
         return self._arrays[path]
 
     def read(self, name: str, selection: Any = ..., of: str | None = None) -> NDArray[Any]:
@@ -215,7 +204,7 @@ class Atlas:
 
         def read() -> pa.Table:
             with self._table_file(name, of) as file:
-                return pq.read_table(file, **options)
+                return pq.read_table(file, page_checksum_verification=True, **options)
 
         return self._consistent(read, again=True)
 
@@ -226,7 +215,7 @@ class Atlas:
         import pyarrow.parquet as pq
 
         with self._table_file(name) as file:
-            opened = pq.ParquetFile(file)
+            opened = pq.ParquetFile(file, page_checksum_verification=True)
             return opened.read(columns) if groups is None else opened.read_row_groups(groups, columns)
 
     def table_columns(self, name: str, of: str | None = None) -> list[str]:
@@ -242,7 +231,7 @@ class Atlas:
         import pyarrow.parquet as pq
 
         with self._table_file(name) as file:
-            opened = pq.ParquetFile(file)
+            opened = pq.ParquetFile(file, page_checksum_verification=True)
             for group in range(opened.num_row_groups):
                 yield opened.read_row_group(group, columns)
 
@@ -298,10 +287,11 @@ class Atlas:
             self._check_current(spec.stage, of)
             raise StoreError(self._missing_table(spec, of))
         path = spec.path(self.folder(spec.stage, of) or "")
+        self._verify(path, spec.stage, of)
         try:
             with self.files.system.open(self.files.path(path), "rb") as file:
                 yield file
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError, MemoryError) as error:
             self._check_current(spec.stage, of)
             raise self._damaged(path, error, spec.stage) from error
 
@@ -313,6 +303,32 @@ class Atlas:
             return f"{result} has no table {spec.name}. Choose a result that has it: {', '.join(others)}"
         what = spec.name if of is None else f"{spec.name} of {of}"
         return f"{self.files.url} has no table {what} yet. Run `{self.command(spec.stage)}` first"
+
+    # checksums
+
+    def file(self, stage: str, name: str, of: str | None = None) -> bytes | None:
+        """The checked content of a file beside the tables of a finished result; None if it has no such file."""
+        path = f"{stage}/{self.folder(stage, of)}/{name}"
+        if not self.files.exists(path):
+            return None
+        self._verify(path, stage, of)
+        return self.files.read(path)
+
+    def _verify(self, path: str, stage: str, of: str | None) -> None:
+        """Raise DamagedChunk if a file of a finished result is not as it was written."""
+        entry = self.results(stage)[of or self.latest(stage) or ""]
+        if (stage, entry["key"]) in self.unfinished:
+            return  # a repair may have replaced it
+        manifests = checksums.manifest_folder(stage, folder_of(stage, entry))
+        for reread in (False, True):  # another process may have repaired it
+            if reread or manifests not in self._checksums:
+                self._checksums[manifests] = checksums.recorded(self.files, manifests)
+            expected = self._checksums[manifests].get(path)
+            fault = None if expected is None else checksums.fault(self.files, path, expected)
+            if fault is None:
+                return
+        self._check_current(stage, of)
+        raise self._damaged(path, StoreError(f"it {fault}"), stage)
 
     # results that other processes replace
 
@@ -363,7 +379,6 @@ class Atlas:
 
 
 AtlasLike = Atlas | str | os.PathLike[str]  # what public functions accept, and `Atlas.open` resolves
-_COLLECT = "headatlas collect MODEL DATA -o NEW"
 
 
 def folder_of(stage: str, entry: Entry) -> str:
@@ -375,3 +390,22 @@ def source_of(entry: Entry, stage: str) -> str | None:
     """The name of the result that an entry of atlas.json was made from."""
     inputs = entry["recipe"]["inputs"]
     return next((inputs[name].partition("/")[0] for name in schema.STAGES[stage].inputs if name in inputs), None)
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise an error if there can be no atlas at a path; writes nothing."""
+    files = Files(path)
+    if files.exists(HEADER):
+        if not (header.is_damaged(files) and header.copy(files)):  # such a header will be restored
+            Atlas.open(path)
+        return
+    files.check_writable()
+    _check_empty(files)
+
+
+def _check_empty(files: Files) -> None:
+    others = [name for name in files.names() if not name.endswith(".partial") and name != lock.FOLDER]
+    if others:
+        raise StoreError(
+            f"{files.url} is not an atlas and not empty (it holds {others[0]}). Choose another place with -o"
+        )

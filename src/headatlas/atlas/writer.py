@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from headatlas.atlas import schema
 from headatlas.atlas.blocks import block_size
+from headatlas.atlas.checksums import MANIFESTS, fault, read_manifest, recorded
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DamagedChunk
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-MANIFESTS = "manifests"
 Manifest = dict[str, Any]
 
 
@@ -92,10 +92,32 @@ class Writer:
         from headatlas.atlas import zarr_arrays
 
         spec, files = schema.ARRAYS[name], self.atlas.files
-        if files.exists(f"{spec.path(self.place.folder)}/zarr.json"):
-            return
+        metadata = f"{spec.path(self.place.folder)}/zarr.json"
+        if files.exists(metadata):
+            if self._is_intact(spec, metadata):
+                return
+            files.remove(metadata)  # the same is written again; blocks stay
         with files.guard(f"{spec.stage}.zarr"):
             zarr_arrays.create(files, spec, self.place.folder, sizes, block, attributes or {})
+
+    def _is_intact(self, spec: schema.Array, metadata: str) -> bool:
+        """Whether the metadata of an array match their checksum, or at least can be read."""
+        from headatlas.atlas import zarr_arrays
+
+        expected = recorded(self.atlas.files, self.place.folders[0]).get(metadata)
+        if expected is not None:
+            return fault(self.atlas.files, metadata, expected) is None
+        try:
+            zarr_arrays.open_for_reading(self.atlas.files, spec, self.place.folder)
+        except Exception:  # zarr raises different errors for each kind of damage
+            return False
+        return True
+
+    def metadata(self) -> list[str]:
+        """The files with the metadata of its arrays."""
+        arrays = schema.STAGES[self.place.stage].arrays
+        names = [f"{array.path(self.place.folder)}/zarr.json" for array in arrays]
+        return [name for name in names if self.atlas.files.exists(name)]
 
     def write_blocks(self, name: str, start: int, values: NDArray[Any]) -> list[str]:
         """Write whole blocks of an array from index `start` on; returns the files that hold them, one per block."""
@@ -124,7 +146,7 @@ class Writer:
 
         with (
             self.atlas.files.writing(schema.TABLES[name].path(self.place.folder)) as file,
-            pq.ParquetWriter(file, fields, compression="zstd") as writer,
+            pq.ParquetWriter(file, fields, compression="zstd", write_page_checksum=True) as writer,
         ):
             yield writer
 
@@ -149,7 +171,8 @@ class Writer:
     def write_manifest(self, task: str, files: Iterable[str], facts: Mapping[str, Any] | None = None) -> None:
         """Record that a piece of work is done, with the checksums of its files."""
         digests = {name: self.atlas.files.digest(name) for name in files}
-        manifest = {"files": digests, "facts": dict(facts or {})}
+        sizes = {name: self.atlas.files.size_of(name) for name in digests}
+        manifest = {"files": digests, "sizes": sizes, "facts": dict(facts or {})}
         self.atlas.files.write(self._manifest(task), json.dumps(manifest, sort_keys=True).encode())
 
     def manifest(self, task: str) -> Manifest | None:
@@ -158,11 +181,10 @@ class Writer:
         if not files.exists(name):
             return None
         try:
-            manifest: Manifest = json.loads(files.read(name))
-            digests = manifest["files"].items()
-        except (ValueError, KeyError, AttributeError):
+            manifest: Manifest = read_manifest(files.read(name))
+        except (ValueError, RecursionError):
             raise DamagedChunk(f"{files.url}/{name} is damaged") from None
-        for file, digest in digests:
+        for file, digest in manifest["files"].items():
             if files.digest(file) != digest:
                 what = "does not match its checksum" if files.exists(file) else "is missing"
                 raise DamagedChunk(f"{files.url}/{file} {what}")

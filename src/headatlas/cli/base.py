@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ORDER = [
     "demo", "run", "collect", "features", "cluster", "project", "correlate", "null", "tsne", "serve", "export", "plot",
-    "info", "table", "encoder",
+    "info", "table", "check", "encoder",
 ]  # fmt: skip
 
 

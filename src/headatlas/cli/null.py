@@ -34,9 +34,10 @@ def null(
     ] = None,
 ) -> None:
     """Count the patterns with random or shuffled weights, and with shuffled words. Run it again to continue."""
-    from headatlas import null as stage
-
     atlas = open_atlas(path)
+    atlas.needed("cluster", of)
+    from headatlas import null as stage  # which imports torch
+
     stage.references(
         atlas, of=of, kinds=kind or tuple(NULLS), examples=examples, seed=seed, model=model, encoder=encoder
     )

@@ -47,7 +47,7 @@ def run(
     from headatlas.stages import correlate
 
     methods = list(dict.fromkeys(method or [cluster_methods.DEFAULT]))
-    pipeline.check(encoder, methods, projection, seed)
+    pipeline.check(encoder, methods, projection)
     dataset = readers.load(data, text_column=text_column, pair_column=pair_column, limit=limit)
     atlas = pipeline.run(
         model, dataset, output, encoder=encoder, methods=methods, projection=projection, null=null, seed=seed,

@@ -63,11 +63,12 @@ def train(
     seed: Seed = 0,
 ) -> None:
     """Train an encoder on the maps of some atlases, without labels."""
-    from headatlas.stages.features import train as training
-
     check_output(str(output), (".safetensors",))
+    opened = [open_atlas(path) for path in atlases]
+    from headatlas.stages.features import train as training  # which imports torch
+
     options: dict[str, Any] = {} if steps is None else {"steps": steps}
-    facts = training.train([open_atlas(path) for path in atlases], output, views=views, seed=seed, **options)
+    facts = training.train(opened, output, views=views, seed=seed, **options)
     typer.echo(f"{output}: {facts['parameters']:,} parameters, trained in {facts['seconds']:,} s")
     for model, score in facts["held_out"].items():
         known = "too few texts" if score is None else wording.interval(*score)

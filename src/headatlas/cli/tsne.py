@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headatlas.cli.base import AtlasPath, Seed, TextColumn, app, check_output
+from headatlas.cli.base import AtlasPath, Seed, TextColumn, app, check_output, open_atlas
 from headatlas.errors import OptionError
 
 if TYPE_CHECKING:
@@ -67,10 +67,11 @@ def heads(
     """Lay a text out as each head sees it, and print KL by head. The same command again continues after a stop."""
     if output is not None:
         check_output(output, FIGURES + TABLES)
+    wanted = _text(source, text, file)
     from headatlas.stages import tsne as stage
 
     layouts = stage.heads(
-        source, _text(source, text, file), heads=heads, restarts=restarts, seed=seed, special=special,
+        source, wanted, heads=heads, restarts=restarts, seed=seed, special=special,
         unit="word" if words else "token",
     )  # fmt: skip
     _print(layouts.rows())
@@ -124,9 +125,10 @@ def hidden(
     """Standard t-SNE of a text's hidden states: print KL by layer, draw one layer."""
     if output is not None:
         check_output(output, FIGURES + TABLES)
+    wanted = _text(source, text, file)
     from headatlas.stages import tsne as stage
 
-    states = stage.hidden(source, _text(source, text, file), perplexity=perplexity, seed=seed, special=special)
+    states = stage.hidden(source, wanted, perplexity=perplexity, seed=seed, special=special)
     _finish_states(states, layer, quantile, output, dark)
 
 
@@ -151,10 +153,12 @@ def words(
     """Standard t-SNE of a list of words, each read by itself: print KL by layer, draw one layer."""
     if output is not None:
         check_output(output, FIGURES + TABLES)
+    _check_source(source)
     from headatlas import data as reader
-    from headatlas.stages import tsne as stage
 
     listed = [example.text or "" for example in reader.load(data, text_column=text_column)]
+    from headatlas.stages import tsne as stage
+
     states = stage.words(source, listed, perplexity=perplexity, seed=seed)
     _finish_states(states, layer, quantile, output, dark)
 
@@ -206,9 +210,10 @@ def activity(
     """Rank heads by activity or by their longest chain, and draw maximum attention."""
     if output is not None:
         check_output(output, FIGURES)
+    wanted = _text(source, text, file)
     from headatlas.stages import tsne as stage
 
-    active = stage.activity(source, _text(source, text, file), strength=strength)
+    active = stage.activity(source, wanted, strength=strength)
     _print(active.ranked(by))
     if output is not None:
         from headatlas import plot
@@ -241,7 +246,8 @@ def compare(
         raise OptionError(f"--optimizer {optimizer}: choose kernel or opentsne")
     _check_figure(figure)
     numbers = _numbers(examples)
-    from headatlas.stages import tsne as stage
+    open_atlas(path)
+    from headatlas.stages import tsne as stage  # which imports torch
 
     options: dict[str, Any] = {"runs": runs, "heads": heads, "perplexity": perplexity, "seed": seed}
     table = stage.compare(path, examples=numbers, special=special, **options | {"optimizer": optimizer})
@@ -272,7 +278,8 @@ def robustness(
     """KL with and without replaced tokens, per layer. The same command again continues after a stop."""
     _check_figure(figure)
     numbers = _numbers(examples)
-    from headatlas.stages import tsne as stage
+    open_atlas(path)
+    from headatlas.stages import tsne as stage  # which imports torch
 
     options: dict[str, Any] = {"share": share, "repeats": repeats, "heads": heads, "perplexity": perplexity}
     table = stage.robustness(path, examples=numbers, special=special, seed=seed, **options)
@@ -281,6 +288,7 @@ def robustness(
 
 def _text(source: str, text: str, file: bool) -> str | int:
     """The text itself, read from a file, or the number of an example of an atlas."""
+    _check_source(source)
     if file:
         try:
             return Path(text).expanduser().read_text(encoding="utf-8")
@@ -289,6 +297,12 @@ def _text(source: str, text: str, file: bool) -> str | int:
     from headatlas.atlas.files import Files
 
     return int(text) if text.isdecimal() and ("://" in source or Files(source).exists("atlas.json")) else text
+
+
+def _check_source(source: str) -> None:
+    """Report an atlas that is missing before anything is imported to load it as a model."""
+    if source.rstrip("/").endswith(".atlas"):
+        open_atlas(source)
 
 
 def _numbers(examples: str | None) -> list[int] | None:

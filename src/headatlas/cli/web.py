@@ -29,9 +29,10 @@ def serve(
     model: FullModel = None,
 ) -> None:
     """Show an atlas in the browser; press Ctrl+C to stop."""
+    atlas = open_atlas(path)
     from headatlas.web.server.serve import serve as run
 
-    run(open_atlas(path), port=port, host=host, token=token, browser=browser, model=model)
+    run(atlas, port=port, host=host, token=token, browser=browser, model=model)
 
 
 @app.command(
@@ -52,9 +53,10 @@ def export(
     model: FullModel = None,
 ) -> None:
     """Write the page as static files for any web server."""
-    from headatlas.web.export import export as write
+    atlas = open_atlas(path)
+    from headatlas.web.export import export as write  # which imports torch
 
-    done = write(open_atlas(path), folder, full=full, examples=examples, tsne=tsne, model=model)
+    done = write(atlas, folder, full=full, examples=examples, tsne=tsne, model=model)
     tsne_note = f", t-SNE of {done.tsne}" if done.tsne else ""
     typer.echo(
         f"{folder}: {done.files:,} files, {done.bytes / 1e6:,.1f} MB, full maps of {done.full} examples{tsne_note}"

@@ -115,6 +115,9 @@ class Dataset:
         return f"<Dataset {self.name}: {self.modality}{limit}>"
 
     def __iter__(self) -> Iterator[Example]:
+        return self._iterate()
+
+    def _iterate(self) -> Generator[Example, None, None]:
         self.skipped = skipped = []
         count = 0
         with closing(self._checked()) as items:
@@ -134,6 +137,11 @@ class Dataset:
             for item in items:
                 reason = _fault(item) if isinstance(item, Example) else None
                 yield Skipped(item.id, reason) if reason else item
+
+    def check(self) -> None:
+        """Raise an error if its first example cannot be read: a wrong column or format shows before any work."""
+        with closing(self._iterate()) as examples:
+            next(examples, None)
 
     def limited(self, limit: int) -> "Dataset":
         """The same dataset with at most `limit` examples.
@@ -194,12 +202,17 @@ def _fault(example: Example) -> str | None:
         return "empty text"
     if example.pair is not None and not example.pair.strip():
         return "empty pair"
+    # JSON can contain halves of surrogate pairs as escapes; no tokenizer accepts them.
+    return None if is_text(f"{example.text}{example.pair}") else "half a surrogate pair in the text"
+
+
+def is_text(string: str) -> bool:
+    """Whether a string can be encoded: one that holds half a surrogate pair cannot."""
     try:
-        f"{example.text}{example.pair}".encode()
+        string.encode()
     except UnicodeEncodeError:
-        # JSON can contain these as escapes; no tokenizer accepts them.
-        return "half a surrogate pair in the text"
-    return None
+        return False
+    return True
 
 
 def _count(skipped: list[Skipped]) -> str:

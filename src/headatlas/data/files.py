@@ -3,6 +3,8 @@
 import io
 import json
 import lzma
+import re
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,8 @@ from typing import Any, BinaryIO, TextIO
 from headatlas.errors import DataError
 
 __all__ = ["check_utf8", "load_json", "open_bytes", "open_text", "parse_json", "raw_bytes", "require"]
+
+DEEPEST = 64  # levels of lists and objects in JSON
 
 
 def require(path: str) -> None:
@@ -78,12 +82,45 @@ def raw_bytes(path: str) -> Iterator[bytes]:
 def parse_json(text: str, path: str, line: int = 1) -> Any:
     """Read JSON text that starts on this line of the file."""
     try:
-        return json.loads(text)
+        return _parsed(text, path, line)
     except json.JSONDecodeError as error:
         where = f"line {line + error.lineno - 1}, column {error.colno}"
         raise DataError(f"{path} is not valid JSON ({where}: {error.msg}). Fix that line.") from error
     except RecursionError as error:
-        raise DataError(f"{path} contains JSON that is nested too deeply, at line {line}. Flatten it.") from error
+        raise _too_deep(path, line) from error
+    except ValueError as error:  # Python refuses to read very long numbers
+        raise _too_long(text, path, line) from error
+
+
+def _parsed(text: str, path: str, line: int) -> Any:
+    """The value, unless it is nested so deeply that it could be read but not be written again."""
+    value = json.loads(text)
+    if text.count("[") + text.count("{") > DEEPEST and _depth_exceeds(value, DEEPEST):
+        raise _too_deep(path, line)
+    return value
+
+
+def _depth_exceeds(value: Any, depth: int) -> bool:
+    level = [value]
+    for _ in range(depth):
+        lists = [item if isinstance(item, list) else item.values() for item in level if isinstance(item, list | dict)]
+        level = [item for items in lists for item in items]
+    return any(isinstance(item, list | dict) for item in level)
+
+
+def _too_deep(path: str, line: int) -> DataError:
+    return DataError(f"{path} contains JSON that is nested too deeply, at line {line}. Flatten it.")
+
+
+def _too_long(text: str, path: str, line: int) -> DataError:
+    """The error for a number with more digits than Python reads."""
+    longest = sys.get_int_max_str_digits()
+    number = re.search(rf"\d{{{longest + 1},}}", text)
+    start = number.start() if number else 0
+    where = f"line {line + text.count(chr(10), 0, start)}, column {start - text.rfind(chr(10), 0, start)}"
+    return DataError(
+        f"{path} contains a number with more than {longest:,} digits, at {where}. Write it as text, in quotes."
+    )
 
 
 def load_json(path: str) -> Any:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from headatlas.data.dataset import Example, Skipped
 from headatlas.errors import DataError, OptionError
 
-__all__ = ["ROW_ID", "TEXT_NAMES", "Columns", "Picked", "named"]
+__all__ = ["ROW_ID", "TEXT_NAMES", "Columns", "Picked", "named", "python_rows"]
 
+ROWS = 1024  # converted to Python at a time
 ROW_ID = "column `id`, or number of the row, from 0"
 TEXT_NAMES = (
     "text",
@@ -72,6 +74,9 @@ class Columns:
         >>> Columns(pair="context").pick(["ID", "question", "context"], "x.csv")
         Picked(text='question', pair='context', id='ID')
         """
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise DataError(f"{path} has more than one column {repeated!r}. Give each column a unique name.")
         for column in (self.text, self.pair):
             if column is not None and column not in names:
                 raise DataError(f"{path} has no column {column!r}. Its columns: {_listed(names)}. Choose one of them.")
@@ -94,6 +99,34 @@ def named(names: Sequence[str], known: Sequence[str]) -> str | None:
     """
     by_lower_case = {name.lower(): name for name in reversed(names)}
     return next((by_lower_case[name] for name in known if name in by_lower_case), None)
+
+
+def python_rows(batches: Iterable[Any], path: str) -> Iterator[dict[str, object]]:
+    """The rows of Arrow batches as Python objects, a part at a time: a whole batch would need much memory."""
+    first = 0
+    for batch in batches:
+        batch.validate(full=True)  # a damaged offset would be followed to anywhere in memory
+        for start in range(0, batch.num_rows, ROWS):
+            part = batch.slice(start, ROWS)
+            try:
+                rows = part.to_pylist()
+            except UnicodeDecodeError:
+                raise  # readers say where
+            except (ValueError, OverflowError) as error:
+                raise _unreadable(part, path, first + start) from error
+            yield from rows
+        first += batch.num_rows
+
+
+def _unreadable(part: Any, path: str, first: int) -> DataError:
+    """The error for a value that no Python object can hold, such as a date after the year 9999."""
+    for name, values in zip(part.schema.names, part.columns, strict=True):
+        for number, value in enumerate(values):
+            try:
+                value.as_py()
+            except (ValueError, OverflowError) as error:
+                return DataError(f"{path}, row {first + number}, column {name!r}: {error}. Change this value.")
+    return DataError(f"{path}, row {first} or one of the next {len(part):,}: a value cannot be read. Change it.")
 
 
 def _text(value: object, column: str, row: str, path: str) -> str | None:

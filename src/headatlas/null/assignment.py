@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.schema import MISSING, NOISE
 from headatlas.atlas.store import Atlas
-from headatlas.errors import DataError, OptionError
+from headatlas.errors import DataError, OptionError, StoreError
 from headatlas.null.radius import Part, radii
 from headatlas.numeric.pca import PrincipalAxes
 from headatlas.stages.cluster.assign import FIT
@@ -75,7 +75,10 @@ def read_clusters(atlas: Atlas, of: str) -> Clusters:
     """The clusters of a clustering of maps."""
     if atlas.facts("cluster", of).get("level", "maps") != "maps":
         raise OptionError(f"{of} is a clustering of heads: null models need one of maps. Choose another with --of")
-    space, fit, _ = from_bytes(atlas.files.read(f"cluster/{atlas.folder('cluster', of)}/{FIT}"))
+    content = atlas.file("cluster", FIT, of)
+    if content is None:
+        raise StoreError(f"{atlas.files.url} has no {FIT} of {of}. Run its `headatlas cluster` command again")
+    space, fit, _ = from_bytes(content)
     if not len(fit.centers):
         raise DataError(f"{of} has no clusters, all maps are noise: nothing to compare with. Choose another with --of")
 

@@ -1,64 +1,61 @@
 """Arrow IPC files and streams: `.arrow`, as the datasets library saves them, and `.feather`."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 from headatlas.data.dataset import Example, Skipped
 from headatlas.data.files import open_bytes
 from headatlas.data.reader import Reader
-from headatlas.data.rows import ROW_ID, Columns
+from headatlas.data.rows import ROW_ID, Columns, python_rows
 from headatlas.errors import DataError
 
-__all__ = ["READERS", "arrow"]
+__all__ = ["READERS", "arrow", "check_arrow"]
 
 FILE, FEATHER_1 = b"ARROW1", b"FEA1"  # how an IPC file (also Feather version 2) and an old Feather file start
 CONTINUATION = b"\xff\xff\xff\xff"  # before each message of a stream, but for those written before Arrow 0.15
 END = b"\0\0\0\0"  # a message of no length ends a stream
-ROWS = 1024  # converted to Python at a time
 
 
 def arrow(path: str, columns: Columns) -> Iterator[Example | Skipped]:
     """The rows of an Arrow IPC file or stream, batch by batch."""
-    from pyarrow import ArrowException
+    with _opened(path) as (schema, batches):
+        yield from columns.pick(schema.names, path).examples(python_rows(batches, path), path)
+
+
+@lru_cache(maxsize=1024)
+def check_arrow(path: str, size: int, changed: int) -> None:
+    """Raise an error if an Arrow file, of this size and time of change, is cut or damaged. Reads all of it once."""
+    with _opened(path) as (_, batches):
+        for batch in batches:
+            batch.validate(full=True)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """The schema and the batches of a file or stream."""
+    from pyarrow import ArrowException, ipc
 
     try:
         with open_bytes(path) as stream:
-            yield from _examples(stream, path, columns)
+            start = stream.read(len(FILE))
+            if start.startswith(FEATHER_1):
+                raise DataError(f"{path} is a Feather file of version 1. Write it again as version 2 or as Parquet.")
+            stream.seek(0)
+            with (ipc.open_file if start == FILE else ipc.open_stream)(stream) as reader:
+                yield reader.schema, _batches(reader, stream, start, path)
     except (ArrowException, UnicodeDecodeError, MemoryError) as error:  # a damaged length can ask for any memory
         problem = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"{path} cannot be read as Arrow: {problem}. Check that it is complete.") from error
 
 
-def _examples(stream: BinaryIO, path: str, columns: Columns) -> Iterator[Example | Skipped]:
-    from pyarrow import ipc
-
-    start = stream.read(len(FILE))
-    if start.startswith(FEATHER_1):
-        raise DataError(f"{path} is a Feather file of version 1. Write it again as version 2 or as Parquet.")
-    stream.seek(0)
+def _batches(reader: Any, stream: BinaryIO, start: bytes, path: str) -> Iterator[Any]:
     if start == FILE:
-        with ipc.open_file(stream) as reader:
-            batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
-            yield from _picked(reader.schema, batches, path, columns)
+        yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
     else:
-        with ipc.open_stream(stream) as reader:
-            yield from _picked(reader.schema, reader, path, columns)
-            _check_end(stream, CONTINUATION + END if start.startswith(CONTINUATION) else END, path)
-
-
-def _picked(schema: Any, batches: Any, path: str, columns: Columns) -> Iterator[Example | Skipped]:
-    names = schema.names
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise DataError(f"{path} has more than one column {repeated!r}. Give each its own name.")
-    yield from columns.pick(names, path).examples(_rows(batches), path)
-
-
-def _rows(batches: Any) -> Iterator[dict[str, object]]:
-    for batch in batches:
-        batch.validate(full=True)  # a damaged offset would be followed to anywhere in memory
-        for start in range(0, batch.num_rows, ROWS):
-            yield from batch.slice(start, ROWS).to_pylist()
+        yield from reader
+        _check_end(stream, CONTINUATION + END if start.startswith(CONTINUATION) else END, path)
 
 
 def _check_end(stream: BinaryIO, mark: bytes, path: str) -> None:

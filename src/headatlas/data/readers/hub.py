@@ -8,6 +8,7 @@ from typing import Any
 from headatlas.data.dataset import Example, Skipped
 from headatlas.data.files import raw_bytes
 from headatlas.data.reader import Reader
+from headatlas.data.readers.arrow import check_arrow
 from headatlas.data.rows import Columns
 from headatlas.errors import DataError
 
@@ -26,7 +27,7 @@ def hub(name: str, columns: Columns) -> Iterator[Example | Skipped]:
     """The rows of NAME[:SPLIT] or NAME:CONFIG:SPLIT."""
     rows = _open(name)
     check_no_images(rows, f"hf:{name}")
-    yield from columns.pick(rows.column_names, f"hf:{name}").examples(rows, f"hf:{name}")
+    yield from columns.pick(rows.column_names, f"hf:{name}").examples(_read(rows, name), f"hf:{name}")
 
 
 def check_no_images(rows: Any, name: str) -> None:
@@ -37,6 +38,21 @@ def check_no_images(rows: Any, name: str) -> None:
             f"{name} has a column of images, {pictures[0]!r}, which cannot be read directly. "
             "Save the images to a folder with one subfolder per label, and use images:FOLDER."
         )
+
+
+def _read(rows: Any, name: str) -> Iterator[dict[str, object]]:
+    """The rows. Their files are checked first: the library maps them into memory and trusts them."""
+    for file in rows.cache_files:
+        _check(Path(file["filename"]))
+    try:
+        yield from rows
+    except Exception as error:  # the library raises different errors for each kind of damage
+        raise DataError(f"hf:{name} cannot be read: {_line(error)}. Load or save it again.") from error
+
+
+def _check(file: Path) -> None:
+    stat = file.stat()
+    check_arrow(str(file), stat.st_size, stat.st_mtime_ns)
 
 
 def hub_bytes(name: str) -> Iterator[bytes]:
@@ -73,9 +89,11 @@ def _saved(path: str) -> Any:
     folder = Path(path).expanduser()
     if not any((folder / name).is_file() for name in ("dataset_dict.json", "state.json")):
         return None
+    for file in sorted(folder.rglob("*.arrow")):
+        _check(file)
     try:
         return datasets.load_from_disk(str(folder))
-    except (OSError, ValueError) as error:
+    except Exception as error:  # the library raises different errors for each kind of damage
         raise DataError(f"hf:{path} cannot be loaded: {_line(error)}. Save it again with save_to_disk.") from error
 
 
@@ -88,7 +106,7 @@ def _loaded(path: str, config: str | None, split: str | None) -> Any:
         return datasets.load_dataset(
             str(folder) if folder.is_dir() else path, config, split=split, trust_remote_code=False
         )
-    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+    except Exception as error:  # the library raises different errors for each kind of damage
         raise DataError(
             f"hf:{path} cannot be loaded: {_line(error)}. Check the name, the split and the network, "
             "or save it with save_to_disk elsewhere and use hf:FOLDER."

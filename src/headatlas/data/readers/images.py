@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from headatlas.data.dataset import Example, Skipped
+from headatlas.data.dataset import Example, Skipped, is_text
 from headatlas.data.reader import Reader
 from headatlas.data.readers.tabular import csv_rows
 from headatlas.errors import DataError
@@ -28,7 +28,7 @@ def folder(path: str) -> Iterator[Example | Skipped]:
     for name in files:
         if labels is not None and name == LABELS:
             continue
-        reason = image_fault(files[name])
+        reason = image_fault(files[name]) if is_text(name) else "its file name is not UTF-8"
         if reason:
             yield Skipped(name, reason)
         else:
@@ -41,7 +41,7 @@ def folder_bytes(path: str) -> Iterator[bytes]:
     """Names and contents of all files, for the fingerprint."""
     for name, file in _files(Path(path).expanduser().resolve()).items():
         # The size comes first, so that no two folders give the same bytes.
-        yield f"{name}\0{file.stat().st_size}\0".encode()
+        yield f"{name}\0{file.stat().st_size}\0".encode("utf-8", "surrogateescape")
         with file.open("rb") as stream:
             while block := stream.read(1 << 20):
                 yield block

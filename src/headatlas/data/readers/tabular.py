@@ -8,7 +8,7 @@ from itertools import chain
 from headatlas.data.dataset import Example, Skipped
 from headatlas.data.files import check_utf8, open_bytes, open_text, parse_json
 from headatlas.data.reader import Reader
-from headatlas.data.rows import ROW_ID, TEXT_NAMES, Columns, Picked, named
+from headatlas.data.rows import ROW_ID, TEXT_NAMES, Columns, Picked, named, python_rows
 from headatlas.errors import DataError
 
 __all__ = ["READERS", "comma_separated", "csv_rows", "json_lines", "parquet", "tab_separated"]
@@ -38,7 +38,7 @@ def _json_rows(path: str) -> Iterator[Row]:
         for number, line in enumerate(stream, 1):
             if not line.strip():
                 continue
-            row = parse_json(line, path, number)
+            row = parse_json(line.rstrip("\n"), path, number)
             if not isinstance(row, dict):
                 kind = type(row).__name__
                 raise DataError(f'{path}, line {number}: a {kind}, not an object. Use {{"text": …}} on each line.')
@@ -53,9 +53,8 @@ def parquet(path: str, columns: Columns) -> Iterator[Example | Skipped]:
     try:
         with open_bytes(path) as stream, ParquetFile(stream) as table:
             picked = columns.pick(table.schema_arrow.names, path)
-            batches = table.iter_batches(batch_size=1024)
-            yield from picked.examples((row for batch in batches for row in batch.to_pylist()), path)
-    except (ArrowException, UnicodeDecodeError) as error:
+            yield from picked.examples(python_rows(table.iter_batches(batch_size=1024), path), path)
+    except (ArrowException, UnicodeDecodeError, MemoryError) as error:  # a damaged length can ask for any memory
         raise DataError(f"{path} cannot be read as Parquet: {error}. Check that it is complete.") from error
 
 
@@ -75,11 +74,6 @@ def _separated(path: str, columns: Columns, delimiter: str) -> Iterator[Example 
         return
     headless = _headless(first, columns)
     names = [f"column_{number}" for number in range(1, len(first) + 1)] if headless else first
-    duplicate = next((name for name in names if names.count(name) > 1), None)
-    if duplicate is not None:
-        raise DataError(
-            f"{path} has more than one column {duplicate!r}. Give each column a unique name in the first row."
-        )
     picked = columns.pick(names, path, default=_only_text(first, names, columns, path) if headless else None)
     yield from picked.examples(csv_rows(path, delimiter, names if headless else None, picked), path)
 
@@ -107,11 +101,8 @@ def csv_rows(
         with open_bytes(path) as stream, reader.open_csv(stream, **options) as table:
             if any(pyarrow.types.is_binary(column.type) for column in table.schema):
                 check_utf8(path)
-            for batch in table:
-                # A whole block as Python objects would need much more memory than its bytes.
-                for start in range(0, batch.num_rows, 1024):
-                    yield from batch.slice(start, 1024).to_pylist()
-    except pyarrow.ArrowException as error:
+            yield from python_rows(table, path)
+    except (pyarrow.ArrowException, UnicodeDecodeError) as error:
         check_utf8(path)
         raise DataError(f"{path} cannot be read: {error}. {_remedy(str(error), delimiter)}") from error
 

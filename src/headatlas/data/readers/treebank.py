@@ -1,7 +1,7 @@
 """CoNLL-U: sentences split into words, with the syntax of each word."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TextIO
 
 from headatlas.data.dataset import Example
 from headatlas.data.files import open_text
@@ -23,15 +23,38 @@ def sentences(path: str) -> Iterator[Example]:
     document: str | None = None
     number = 0
     with open_text(path) as stream:
+        lines = _CountedLines(stream)
         try:
-            for number, sentence in enumerate(parse_incr(stream, field_parsers=raw), 1):
+            for number, sentence in enumerate(parse_incr(lines, field_parsers=raw), 1):
                 document = sentence.metadata.get("newdoc id", document)
                 yield _example(sentence, number, document, path)
-        except ParseException as error:
+        except UnicodeDecodeError:
+            raise
+        except (ParseException, ValueError, TypeError, LookupError, AttributeError) as error:
             raise DataError(
-                f"{path} is not CoNLL-U, in sentence {number + 1} from the start: {error} "
-                "Check that its 10 columns are separated by tabs."
+                f"{path} is not CoNLL-U, in sentence {number + 1} from the start, up to line {lines.count}: "
+                f"{_reason(error)}. Check that its 10 columns are separated by tabs, and that ids are 1, 1-2 or 1.1."
             ) from error
+
+
+class _CountedLines:
+    """The lines of a file, and how many were read."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream, self.count = stream, 0
+
+    def read(self) -> str:
+        """The rest of the file; the library asks only whether this exists."""
+        return self.stream.read()
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self.stream:
+            self.count += 1
+            yield line
+
+
+def _reason(error: Exception) -> str:
+    return (str(error) or type(error).__name__).rstrip(".")
 
 
 def _example(sentence: Any, number: int, document: str | None, path: str) -> Example:
@@ -39,7 +62,7 @@ def _example(sentence: Any, number: int, document: str | None, path: str) -> Exa
     name = sentence.metadata.get("sent_id") or str(number)
     if any(column not in token for token in tokens for column in PER_WORD):
         raise DataError(f"{path} is not CoNLL-U: sentence {name} has fewer than 8 columns. Fill the others with _.")
-    words = tuple(token["form"] for token in tokens)
+    words = tuple(str(token["form"]) for token in tokens)
     columns: dict[str, object] = {column: [token[column] for token in tokens] for column in PER_WORD}
     if document is not None:
         columns["document"] = document

@@ -15,7 +15,8 @@ from headatlas.errors import ModelError
 from headatlas.models.model import Modality, Model
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.collect.batches import Group, image_groups, reduce_groups, text_groups
-from headatlas.stages.collect.plan import Options, Plan
+from headatlas.stages.collect.options import Options
+from headatlas.stages.collect.plan import Plan
 from headatlas.stages.collect.reduce import Keep
 from headatlas.stages.collect.sampled import SampledVectors
 

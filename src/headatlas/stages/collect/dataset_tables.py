@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import lru_cache, reduce
 from itertools import islice
 from typing import Any, Self, TypeVar
 
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from headatlas.atlas.writer import Writer
-from headatlas.data import Dataset
+from headatlas.data import Dataset, Example
 from headatlas.models.encode import Encoded
 from headatlas.models.model import Grid
 
@@ -61,8 +62,7 @@ class TableWriter:
         numbered = [
             row | {"example": first + i, "offset": int(starts[i])} for i, (row, _) in enumerate(rows)
         ]  # fmt: skip
-        table = {name: [row.get(name) for row in numbered] for name in self.example_schema.names}
-        self._examples.write_table(pa.Table.from_pydict(table, schema=self.example_schema))
+        self._examples.write_table(example_table(numbered, self.example_schema))
         columns = [_patch_columns(self.grid) if self.grid else _token_columns(encoded) for _, encoded in rows]
         place = {
             "token": np.arange(starts[0], starts[-1]),
@@ -72,6 +72,11 @@ class TableWriter:
         self._tokens.write_table(pa.Table.from_pydict(place | joined, schema=self.token_schema))
         self.lengths += sizes
         self.tokens += sum(sizes)
+
+
+def example_table(rows: Sequence[Mapping[str, Any]], fields: Any) -> Any:
+    """Rows of `examples` as a table."""
+    return pa.Table.from_pydict({name: [row.get(name) for row in rows] for name in fields.names}, schema=fields)
 
 
 def _token_columns(encoded: Encoded | None) -> dict[str, Any]:
@@ -107,19 +112,40 @@ def _patch_columns(grid: Grid) -> dict[str, Any]:
 # columns of the dataset
 
 
+@lru_cache(maxsize=1024)
 def stored_name(column: str) -> str:
     """The name of a dataset column in `examples`; a prefix avoids the names used by headatlas."""
-    return f"data_{column}" if column in EXAMPLES else column
+    return f"data_{column}" if column in EXAMPLES else clean(column)
 
 
 def column_types(dataset: Dataset) -> dict[str, Any]:
     """Types of the dataset's columns over all examples; a column with several types is stored as JSON."""
-    types: dict[str, Any] = {}
+    seen: dict[str, set[Any]] = {}  # the types of each column
     for batch in batched(dataset, 1024):
-        for name in dict.fromkeys(name for example in batch for name in example.columns):
-            kind = _infer([example.columns.get(name) for example in batch])
-            types[stored_name(name)] = _common(types.get(stored_name(name), pa.null()), kind)
-    return {name: TEXT if pa.types.is_null(kind) else kind for name, kind in types.items()}
+        for name, values in _values(batch).items():
+            seen.setdefault(name, set()).add(_infer(values))
+    types = {name: reduce(_common, sorted(kinds, key=str), pa.null()) for name, kinds in seen.items()}
+    mixed = {name for name, kinds in seen.items() if len(kinds - {pa.null()}) > 1}
+    for batch in batched(dataset, 1024) if mixed else ():  # a common type need not hold every value
+        types |= {name: TEXT for name, values in _values(batch).items() if not _fits(values, types[name])}
+    return {name: kind if _is_storable(kind) else TEXT for name, kind in types.items()}
+
+
+def _values(examples: Iterable[Example]) -> dict[str, list[Any]]:
+    """The values of each column, by its stored name."""
+    values: dict[str, list[Any]] = {}
+    for example in examples:
+        for name, value in example.columns.items():
+            values.setdefault(stored_name(name), []).append(value)
+    return values
+
+
+def stored_row(example: Example, types: Mapping[str, Any]) -> dict[str, Any]:
+    """An example as it is stored: its texts, and the columns of the dataset."""
+    text, pair = (None if part is None else clean(part) for part in (example.text, example.pair))
+    row = {"id": clean(example.id), "text": text, "pair": pair, "image": example.image}
+    named = ((stored_name(name), value) for name, value in example.columns.items())
+    return row | {name: column_value(value, types[name]) for name, value in named}
 
 
 def column_value(value: Any, kind: Any) -> Any:
@@ -143,9 +169,33 @@ def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 def _infer(values: list[Any]) -> Any:
     try:
-        return pa.infer_type(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeEncodeError):
+        return pa.array(values).type
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
         return TEXT
+
+
+def _fits(values: list[Any], kind: Any) -> bool:
+    """Whether values can be stored with a type."""
+    if pa.types.is_string(kind):
+        return True  # anything, as JSON
+    try:
+        pa.array(values, kind)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        return False
+    return True
+
+
+def _is_storable(kind: Any) -> bool:
+    """Whether Parquet can hold a type; it cannot hold objects without fields."""
+    import pyarrow.parquet as pq
+
+    if pa.types.is_null(kind):
+        return False
+    try:
+        pq.write_table(pa.table({"x": pa.array([], kind)}), pa.BufferOutputStream())
+    except (pa.ArrowException, OSError):
+        return False
+    return True
 
 
 def _common(first: Any, second: Any) -> Any:

@@ -13,35 +13,22 @@ from headatlas import progress
 from headatlas.atlas import engine, schema
 from headatlas.data import Dataset, Example
 from headatlas.errors import DataError
-from headatlas.models.encode import Overlong, encode
+from headatlas.models.encode import encode
 from headatlas.models.model import Model
 from headatlas.models.shuffle import shuffled
 from headatlas.stages.collect.dataset_tables import (
     Row,
     TableWriter,
     batched,
-    clean,
     column_types,
-    column_value,
-    stored_name,
+    stored_row,
 )
+from headatlas.stages.collect.options import Options
 from headatlas.stages.collect.sampled import row_block, rows_for
 
 BLOCK_BYTES = 16 << 20  # largest block of an array
 SMALLEST_BLOCK = 8
 NAMED = 20  # at most this many skipped examples are listed
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options that change the result of a collection."""
-
-    resolution: int
-    max_tokens: int | None
-    overlong: Overlong
-    qk_tokens: int
-    seed: int
-    batch_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,38 +53,47 @@ class Plan:
 PLAN = "plan"
 
 
-def plan(result: engine.Result, model: Model, dataset: Dataset, options: Options) -> Plan:
-    """The plan of this collection, read if it was written already."""
+def plan(
+    result: engine.Result, model: Model, dataset: Dataset, options: Options, columns: dict[str, Any] | None = None
+) -> Plan:
+    """The plan of this collection, read if it was written already; `columns` are the dataset's, if already known."""
     if not result.pending([PLAN]):
         manifest = result.manifest(PLAN)
         assert manifest is not None  # it is not pending
         return Plan(**manifest["facts"])
-    new_plan = _make(result, model, dataset, options)
+    columns = column_types(dataset) if columns is None else columns
+    new_plan = _make(result, model, dataset, options, columns)
     files = [schema.TABLES[name].path(result.place.folder) for name in ("examples", "tokens", "sampled")]
     result.write_manifest(PLAN, files, asdict(new_plan))
     return new_plan
 
 
-def _make(result: engine.Result, model: Model, dataset: Dataset, options: Options) -> Plan:
+def _make(
+    result: engine.Result, model: Model, dataset: Dataset, options: Options, columns: dict[str, Any]
+) -> Plan:  # fmt: skip
     counts: dict[str, Any] = dict.fromkeys(("unknown", "windowed", "windows", "cut", "cut_tokens"), 0)
-    lengths = _write_tables(result, model, dataset, options, counts)
+    lengths = _write_tables(result, model, dataset, options, counts, columns)
     counts |= {"examples": len(lengths), "tokens": sum(lengths), "skipped": len(dataset.skipped)}
     counts["skipped_named"] = [f"{skipped.id}: {skipped.reason}" for skipped in dataset.skipped[:NAMED]]
     sampled = _sample(lengths, options) if model.has_vectors else {}
     rows = row_block(list(sampled.values()))
     starts = np.cumsum([0, *(rows_for(tokens, rows) for tokens in sampled.values())])
-    columns = {"example": list(sampled), "offset": starts[:-1], "tokens": list(sampled.values())}
+    rows_of = {"example": list(sampled), "offset": starts[:-1], "tokens": list(sampled.values())}
     fields = pa.schema([("example", pa.int64()), ("offset", pa.int64()), ("tokens", pa.int32())])
-    result.write_table("sampled", pa.Table.from_pydict(columns, schema=fields))
+    result.write_table("sampled", pa.Table.from_pydict(rows_of, schema=fields))
     heads = len(model.layers) * model.heads
     return Plan(counts, _block(len(lengths), heads * options.resolution**2 * 2), int(starts[-1]), rows)
 
 
 def _write_tables(
-    result: engine.Result, model: Model, dataset: Dataset, options: Options, counts: dict[str, Any]
-) -> list[int]:  # fmt: skip
+    result: engine.Result,
+    model: Model,
+    dataset: Dataset,
+    options: Options,
+    counts: dict[str, Any],
+    columns: dict[str, Any],
+) -> list[int]:
     """Write `examples` and `tokens` as the dataset is read; returns the number of tokens of each example."""
-    columns = column_types(dataset)
     with TableWriter(result, columns, model.grid) as writer, progress.bar("reading", None, "examples") as advance:
         for rows in batched(_rows(model, dataset, options, counts, columns), schema.TABLE_ROWS):
             writer.write(rows)
@@ -114,15 +110,12 @@ def _rows(
     unknown = getattr(model.tokenizer, "unk_token_id", None)
     number = 0  # of the next row
     for example in dataset:
-        text, pair = (None if part is None else clean(part) for part in (example.text, example.pair))
-        shared = {"id": clean(example.id), "text": text, "pair": pair, "image": example.image}
-        for name, value in example.columns.items():
-            shared[stored_name(name)] = column_value(value, columns[stored_name(name)])
+        shared = stored_row(example, columns)
         if model.grid is not None:
             count = len(model.grid.special) + model.grid.rows * model.grid.columns
             yield shared | {"window": 0, "windows": 1, "n_tokens": count, "n_target": 0, "cut": 0}, None
             continue
-        plain = Example(example.id, text, pair, example.words)
+        plain = Example(example.id, shared["text"], shared["pair"], example.words)
         windows = encode(model, plain, max_tokens=options.max_tokens, overlong=options.overlong, window=dataset.window)
         if len(windows) > 1:
             counts["windowed"] += 1

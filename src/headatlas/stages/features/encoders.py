@@ -87,7 +87,7 @@ def choose(encoder: str | os.PathLike[str] | Encoder, preprocess: str, sample: i
     if preprocess not in PREPROCESS:
         raise OptionError(f"preprocess {preprocess!r}: choose {either(PREPROCESS)}")
     encoder = os.fspath(encoder) if isinstance(encoder, os.PathLike) else encoder
-    if isinstance(encoder, str) and _is_vision(encoder):
+    if isinstance(encoder, str) and is_vision(encoder):
         from headatlas.stages.features import vision
 
         model = vision.load(encoder, preprocess)
@@ -101,7 +101,7 @@ def choose(encoder: str | os.PathLike[str] | Encoder, preprocess: str, sample: i
     return _trained(str(Path(encoder).expanduser().resolve()), Path(encoder).stem)
 
 
-def _is_vision(encoder: str) -> bool:
+def is_vision(encoder: str) -> bool:
     """Whether the name refers to a vision model; raises an error for a name that fits no encoder."""
     if encoder in NAMES:
         return False

@@ -70,10 +70,10 @@ def load_encoder(
 
 def _read(atlas: Atlas, of: str, recipe: dict[str, Any]) -> Encoder | None:
     """The stored encoder; None in an atlas that was made before encoders were stored."""
-    path = f"features/{atlas.folder('features', of)}/{FILE}"
-    if not atlas.files.exists(path):
+    content = atlas.file("features", FILE, of)
+    if content is None:
         return None
-    with np.load(io.BytesIO(atlas.files.read(path)), allow_pickle=False) as arrays:
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return FITTED[recipe["encoder"]].from_arrays(dict(arrays), recipe)
 
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from headatlas import __version__, models, progress
 from headatlas.atlas.files import Files
+from headatlas.atlas.header import HEADER
 from headatlas.atlas.model import load_model
-from headatlas.atlas.store import HEADER, Atlas
+from headatlas.atlas.store import Atlas
 from headatlas.atlas.tokens import read_image_paths, read_rows, read_tokens
 from headatlas.data import Example
 from headatlas.errors import DataError, ModelError, OptionError

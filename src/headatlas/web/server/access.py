@@ -106,7 +106,7 @@ class AccessControl:
             if redirect is not None:
                 return redirect
         if scope["method"] not in ("GET", "HEAD"):
-            _check_origin(headers, host)
+            _check_body(headers)
         return None
 
     def _check_token(self, scope: Scope, headers: Headers) -> Response | None:
@@ -149,18 +149,40 @@ def _cookies(headers: Headers) -> dict[str, str]:
         return {}
 
 
-def _check_origin(headers: Headers, host: str) -> None:
+def _check_body(headers: Headers) -> None:
     """A request with a body must be JSON, which a form of another site cannot send, and come from this page."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise RequestError(415, "Only application/json is accepted.")
-    origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-        raise RequestError(403, "Only the page of this server may send this request.")
-    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise RequestError(403, "Only the page of this server may send this request.")
+    check_sender(headers)
     if int(headers["content-length"] if headers.get("content-length", "").isdigit() else 0) > LARGEST_BODY:
         raise RequestError(413, f"At most {LARGEST_BODY:,} bytes are accepted.")
+
+
+def is_own_page(headers: Headers) -> bool:
+    """Whether this server's page sent a request, or its user: by the address bar, or by a tool that is no browser.
+
+    Browsers say where a request comes from: in `Sec-Fetch-Site`, and, except for simple GET requests, in `Origin`.
+    """
+    origin = headers.get("origin")
+    if origin is not None and _netloc(origin) != headers.get("host", "").lower():
+        return False
+    return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+
+
+def check_sender(headers: Headers) -> None:
+    """Refuse a request that a page of another site sent."""
+    if not is_own_page(headers):
+        raise RequestError(
+            403, "Only the page of this server may send this request.", "Open this page, or type the address."
+        )
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:  # such as http://[
+        return ""
 
 
 def _limited(receive: Receive) -> Receive:

@@ -14,6 +14,7 @@ from headatlas.web.api.errors import RequestError
 from headatlas.web.api.openapi import Handler
 from headatlas.web.compute.jobs import Job, JobQueue, Pending
 from headatlas.web.compute.runner import ModelRunner
+from headatlas.web.server.access import check_sender, is_own_page
 from headatlas.web.server.responses import (
     NO_STORE,
     ResponseBody,
@@ -41,13 +42,14 @@ def handler(endpoint: Endpoint) -> Handler:
 def read(request: Request, endpoint: Endpoint, values: dict[str, Any]) -> Response:
     """A response that is read from the atlas."""
     responses: ResponseCache = request.app.state.responses
-    if endpoint.warms_model and responses.watcher.snapshot().live:
+    if endpoint.warms_model and is_own_page(request.headers) and responses.watcher.snapshot().live:
         request.app.state.runner.warm_up()
     return responses.respond(request, partial(endpoint.function, **values), endpoint.media)
 
 
 async def compute(request: Request, endpoint: Endpoint, values: dict[str, Any]) -> Response:
-    """A response that is computed with the model, canceled when the client disconnects."""
+    """A response that is computed with the model, canceled when the client disconnects; only for our own page."""
+    check_sender(request.headers)
     runner: ModelRunner = request.app.state.runner
     snapshot = await run_in_threadpool(request.app.state.responses.watcher.snapshot)
     if endpoint.cached and is_current(request, snapshot.tag):

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from headatlas import __version__
-from headatlas.atlas.store import HEADER, Atlas
+from headatlas.atlas.header import HEADER
+from headatlas.atlas.store import Atlas
 from headatlas.errors import DamagedChunk, StoreError
 from headatlas.web.api.errors import RequestError
 from headatlas.web.views.snapshot import Snapshot
