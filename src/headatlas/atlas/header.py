@@ -133,3 +133,23 @@ def restore(path: str | os.PathLike[str]) -> None:
         if content is not None and is_damaged(files):
             files.write(HEADER, content)
             progress.say(f"{files.url}/{HEADER} was damaged: restored from its copy")
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise an error if there can be no atlas at a path; writes nothing."""
+    files = Files(path)
+    if files.exists(HEADER):
+        if not (is_damaged(files) and copy(files)):  # such a header will be restored
+            read(files)
+        return
+    files.check_writable()
+    check_empty(files)
+
+
+def check_empty(files: Files) -> None:
+    """Raise an error if a folder without an atlas holds something else."""
+    others = [name for name in files.names() if not name.endswith(".partial") and name != lock.FOLDER]
+    if others:
+        raise StoreError(
+            f"{files.url} is not an atlas and not empty (it holds {others[0]}). Choose another place with -o"
+        )

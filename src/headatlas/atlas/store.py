@@ -58,7 +58,7 @@ class Atlas:
         with lock.hold(files, "atlas", wait=PATIENCE):
             if files.exists(HEADER):
                 return cls.open(path)  # another process was faster
-            _check_empty(files)
+            header.check_empty(files)
             atlas = cls(files, {"format": schema.FORMAT, "results": {}, **facts})
             header.write(files, atlas.header)
         return atlas
@@ -390,22 +390,3 @@ def source_of(entry: Entry, stage: str) -> str | None:
     """The name of the result that an entry of atlas.json was made from."""
     inputs = entry["recipe"]["inputs"]
     return next((inputs[name].partition("/")[0] for name in schema.STAGES[stage].inputs if name in inputs), None)
-
-
-def check_place(path: str | os.PathLike[str]) -> None:
-    """Raise an error if there can be no atlas at a path; writes nothing."""
-    files = Files(path)
-    if files.exists(HEADER):
-        if not (header.is_damaged(files) and header.copy(files)):  # such a header will be restored
-            Atlas.open(path)
-        return
-    files.check_writable()
-    _check_empty(files)
-
-
-def _check_empty(files: Files) -> None:
-    others = [name for name in files.names() if not name.endswith(".partial") and name != lock.FOLDER]
-    if others:
-        raise StoreError(
-            f"{files.url} is not an atlas and not empty (it holds {others[0]}). Choose another place with -o"
-        )

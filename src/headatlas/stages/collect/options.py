@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headatlas.atlas import store
+from headatlas.atlas import header
 from headatlas.errors import OptionError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Options:
 def check(dataset: Dataset, path: str | os.PathLike[str], options: Options | None = None, workers: int = 0) -> None:
     """Raise an error for options, a place or a dataset that cannot work. Imports neither torch nor transformers."""
     _check_options(options or Options(), workers)
-    store.check_place(path)
+    header.check_place(path)
     dataset.check()
 
 
