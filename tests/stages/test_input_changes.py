@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from headatlas import collect, correlate, data
+from headatlas.atlas import groups
 from headatlas.data.readers import READERS
 from headatlas.errors import OptionError
-from headatlas.stages.correlate import counts, findings, groups
+from headatlas.stages.correlate import counts, findings
 from headatlas.stages.correlate.dataset_columns import Column, read_columns, same_columns
 from headatlas.stages.correlate.input_changes import input_changes
 from support.planted import clustered, drawn, plant_features, planted

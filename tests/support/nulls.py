@@ -1,12 +1,12 @@
 """An atlas with null models, and a copy without, for tests."""
 
-import json
 import shutil
 
 import pytest
 
 import headatlas as ha
 from headatlas import null
+from headatlas.atlas import header
 
 TEXTS = 12
 
@@ -31,11 +31,10 @@ def null_atlas(packaged_model, tmp_path_factory):
 
 def without_nulls(atlas, folder):
     """A copy of an atlas in a folder, without null models."""
-    path = shutil.copytree(atlas.files.url, folder / "x.atlas")
-    header = json.loads((path / "atlas.json").read_text())
-    del header["results"]["null"]
-    (path / "atlas.json").write_text(json.dumps(header))
-    return ha.open(path)
+    copied = ha.open(shutil.copytree(atlas.files.url, folder / "x.atlas"))
+    del copied.header["results"]["null"]
+    header.write(copied.files, copied.header)
+    return copied
 
 
 @pytest.fixture
