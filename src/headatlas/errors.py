@@ -25,6 +25,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 LONGEST = 2_000  # characters of a message; more is left out in the middle
 
 

@@ -259,7 +259,7 @@ def _files(atlas):
 def test_sweep_compares(atlas):
     table = cluster.sweep(atlas, ks=(3, 5, 8)).to_pydict()
     assert list(dict.fromkeys(table["method"])) == list(METHODS)
-    assert table["method"][:8] == ["kmeans"] * 3 + ["dbscan"] * 4 + list(METHODS)[2:3]
+    assert table["method"][:8] == ["tree"] * 3 + ["dbscan"] * 4 + list(METHODS)[2:3]
     assert table["silhouette"].index(max(table["silhouette"][:3])) == 1
     assert table["clusters"][:3] == [3, 5, 8] and table["parameter"][0] == "k"
     assert atlas.table("sweep").to_pydict() == table

@@ -309,7 +309,7 @@ def test_a_real_model(tmp_path):
     stats = np.nan_to_num(atlas.read("stats"))
     values = stats.reshape(-1, stats.shape[-1])
     values = (values - values.mean(0)) / (values.std(0) + 1e-9)
-    clustered(atlas, KMeans(12, n_init=2, random_state=0).fit_predict(values).reshape(stats.shape[:3]))
+    clustered(atlas, KMeans(20, n_init=2, random_state=0).fit_predict(values).reshape(stats.shape[:3]))
     correlate.clusters(atlas, permutations=99)
     profiles = atlas.table("profiles").to_pandas().set_index(["layer", "head"])
     assert profiles.name[0, 2].startswith("previous token") and profiles.one_job[0, 2]

@@ -90,7 +90,7 @@ def test_generating_files_needs_only_fastapi(tmp_path):
     code += "print(sorted({n.split('.')[1] for n in sys.modules if n.startswith('headatlas.') and 'web' not in n}))"
     process = python("-c", code, cwd=tmp_path)
     assert process.returncode == 0, process.stderr
-    assert process.stdout.strip() == "['statistics', 'wording']"
+    assert process.stdout.strip() == "['phrases', 'sources', 'statistics', 'wording']"
     schema = json.loads((tmp_path / "openapi.json").read_text())
     assert "/api/atlas.json" in schema["paths"] and "AtlasCard" in schema["components"]["schemas"]
     assert "HTTPValidationError" not in schema["components"]["schemas"]

@@ -43,7 +43,7 @@ def atlas(chain, folder):
 def test_run_prints_the_summary_and_nothing_else_on_stdout(chain):
     path, code, out, err = chain
     assert code == 0
-    assert re.match(r"kmeans: \d+ clusters of 1,152 maps, 72 heads on 16 examples\n", out)
+    assert re.match(r"tree: \d+ clusters of 1,152 maps, 72 heads on 16 examples\n", out)
     assert (
         "where " in out
         and "effect " in out
@@ -52,7 +52,7 @@ def test_run_prints_the_summary_and_nothing_else_on_stdout(chain):
     )
     assert out.rstrip().endswith(f"Next: headatlas serve {path} · headatlas table {path} clusters")
     assert not BAR.search(out)
-    assert all(stage in err for stage in ("collecting", "encoding maps", "trying stability", "labeling", "correlate"))
+    assert all(stage in err for stage in ("collecting", "encoding maps", "clustering samples", "labeling", "correlate"))
     assert notes(err) == []
     assert ha.open(path).done == ["collect", "features", "cluster", "project", "correlate"]
 
@@ -69,7 +69,7 @@ def test_several_methods_stay_side_by_side_and_the_first_is_the_latest(atlas):
     assert re.findall(r"^(\w+): \d+ cluster", out, re.M) == ["kmeans", "dbscan"]
     opened = ha.open(atlas)
     for stage in ("cluster", "correlate"):
-        assert set(opened.results(stage)) == {"kmeans", "dbscan"} and opened.latest(stage) == "kmeans"
+        assert set(opened.results(stage)) == {"tree", "kmeans", "dbscan"} and opened.latest(stage) == "kmeans"
     before = bits(atlas)
     assert done(*CHAIN, "-o", atlas, "--method", "kmeans", "--method", "dbscan") == out
     assert bits(atlas) == before
@@ -87,14 +87,14 @@ def test_tables_of_a_result_as_text_and_csv(chain):
     assert [row["name"] for row in rows] == [row["name"] for row in clusters]
     tables = ("quality", "choices", "evidence", "cells", "associations", "exemplars", "profiles", "related")
     for name in (*tables, "changes", "text"):
-        assert len(done("table", path, name, "--of", "kmeans", "--csv").splitlines()) > 1
+        assert len(done("table", path, name, "--of", "tree", "--csv").splitlines()) > 1
 
 
 def test_info_lists_every_stage(chain):
     path = chain[0]
     text = done("info", path)
     assert text.count("✓ complete") == 5 and "PCA, trustworthiness" in text
-    assert re.search(r"kmeans +\d+ clusters, stability [\d.]+ +\(of profile\)", text)
+    assert re.search(r"tree +\d+ clusters, stability [\d.]+ +\(of profile\)", text)
     facts = json.loads(done("info", path, "--json"))
     assert facts["arrays"]["labels"] == {"shape": [16, 6, 12], "dtype": "int32"}
     key = facts["results"]["features"][0]["key"]
@@ -120,17 +120,17 @@ def test_clusterings_of_maps_and_heads_and_a_sweep(atlas):
     assert "Next: headatlas correlate x.atlas" in done("cluster", atlas, "--method", "hdbscan", "--name", "h")
     done("cluster", atlas, "--level", "heads", "--k", 6)
     opened = ha.open(atlas)
-    assert list(opened.results("cluster")) == ["kmeans", "h", "kmeans-heads"]
-    labels = opened.read("labels", of="kmeans-heads")
+    assert list(opened.results("cluster")) == ["tree", "h", "tree-heads"]
+    labels = opened.read("labels", of="tree-heads")
     assert (labels == labels[:1]).all() and len(np.unique(labels)) == 6
-    assert done("correlate", atlas, "--permutations", 9).startswith("kmeans-heads: 6 clusters")
+    assert done("correlate", atlas, "--permutations", 9).startswith("tree-heads: 6 clusters")
     assert done("correlate", atlas, "--permutations", 9, "--of", "h").startswith("h: ")
     out = done("cluster", atlas, "--sweep", "-o", "curves.png")
     assert all(method in out for method in ("kmeans", "dbscan", "hdbscan")) and "silhouette" in out
     with Image.open("curves.png") as curves:
         assert curves.width > 500
     assert "kmeans" in done("table", atlas, "sweep", "--csv")
-    assert list(ha.open(atlas).results("cluster")) == ["kmeans", "h", "kmeans-heads"]
+    assert list(ha.open(atlas).results("cluster")) == ["tree", "h", "tree-heads"]
 
 
 def test_a_tree_is_printed_and_its_nodes_are_a_table(atlas):
@@ -197,7 +197,7 @@ def interrupted(title, seconds, *arguments):
     ("title", "seconds", "command"),
     [
         ("encoding maps", 0.1, ("features", "--encoder", "heads")),
-        ("trying stability", 0, ("cluster", "--of", "planted", "--k", "12")),
+        ("clustering samples", 0, ("cluster", "--of", "planted")),
     ],
     ids=["features", "cluster"],
 )

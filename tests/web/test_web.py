@@ -69,7 +69,7 @@ def test_columns_of_maps_match_the_arrays(card, client, atlas):
     exact = {f"stat.{name}": stats[..., position] for position, name in enumerate(names)}
     exact |= {f"distance.{of}": atlas.read("distance", of=of) for of in ("kmeans", "heads", "loose.one", "tree")}
     exact["trust.pca"] = atlas.read("trust", of="pca")
-    exact["unlike.kmeans"] = atlas.read("unlike", of="kmeans")
+    exact |= {f"unlike.{of}": atlas.read("unlike", of=of) for of in ("kmeans", "tree")}
     for name, values in exact.items():
         entry = columns.pop(name)
         assert entry["encoding"] == "amount" and entry["kind"] == "number"

@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 from headatlas.atlas import schema
 from headatlas.atlas.checksums import MANIFESTS
 from headatlas.atlas.store import source_of
-from headatlas.models.pictures import HOW, facts_table, grid
 from headatlas.wording import many, result_line
 
 if TYPE_CHECKING:
     from headatlas.atlas.store import Atlas
-
-CAPTION = f"Mean map of each head: {HOW}"
 
 
 def text(atlas: Atlas) -> str:
@@ -96,8 +93,10 @@ def _state(atlas: Atlas, stage: str) -> str:
 
 def html(atlas: Atlas) -> str:
     """The grid of heads, each cell the head's mean pooled map; layers run down, heads across."""
+    from headatlas.models.pictures import HOW, facts_table, grid  # which imports torch
+
     facts = {"model": _model(atlas), "data": _data(atlas), "collect": _state(atlas, "collect")}
-    pictures = grid(mean_maps(atlas), CAPTION) if "collect" in atlas.done else ""
+    pictures = grid(mean_maps(atlas), f"Mean map of each head: {HOW}") if "collect" in atlas.done else ""
     return f"<div>{facts_table(facts)}{pictures}</div>"
 
 

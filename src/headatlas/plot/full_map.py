@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,9 +12,12 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from numpy.typing import NDArray
 
-from headatlas.models.full_maps import Attention
 from headatlas.plot.style import SMALL, Page
 from headatlas.wording import head_name
+
+if TYPE_CHECKING:
+    from headatlas.models.full_maps import Attention
+
 
 LABELED = 60  # tokens on a side that can all be labeled
 SIDE = 8.4  # inches of a map of so many tokens, or more

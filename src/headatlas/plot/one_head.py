@@ -13,7 +13,6 @@ from headatlas import wording
 from headatlas.atlas import display, schema, summaries
 from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
-from headatlas.models.model import check_head
 from headatlas.plot.style import REST, SMALL, TEXT, Page, Row, draw_map, fit, legend_height, patch
 from headatlas.statistics import MASS, statistic
 
@@ -71,6 +70,8 @@ def head(
     """
     atlas = Atlas.open(atlas)
     atlas.needed("collect")
+    from headatlas.models.model import check_head  # which imports torch
+
     check_head([facts["heads"] for facts in atlas.header["model"]["layers"]], layer, head)
     if most < 1:
         raise OptionError(f"most {most}: at least one statistic must be shown")
