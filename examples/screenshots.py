@@ -22,7 +22,7 @@ PLACES = {
     "overview": "#/overview",
     "maps": "#/maps",
     "clusters": "#/clusters",
-    "cluster": "#/clusters/9?cluster=9",
+    "cluster": "#/clusters/10?cluster=10",
     "head": "#/head/0.2?head=0.2",
     "examples": "#/examples",
     "example": "#/examples/0?example=0&heads=0.2,3.5",
@@ -50,7 +50,7 @@ def save(picture: bytes, target: Path) -> None:
 
 
 def main() -> None:
-    atlas = ha.pipeline.run("packaged", "sample", ROOT / "demo.atlas", projection="tsne")
+    atlas = ha.pipeline.run("packaged", "sample", ROOT / "demo.atlas", projection="tsne", null=True)
     served = ha.web.open(atlas)
     try:
         with launched() as browser:
