@@ -21,8 +21,8 @@ test: $(INSTALLED) browser     ## every test, examples in docs and docstrings in
 quick: $(INSTALLED)    ## an answer within two minutes: what needs neither a browser nor a long computation
 	$(BIN)/pytest -n auto --dist loadgroup -m "not slow and not browser"
 
-storm: $(INSTALLED)    ## thousands of damaged files and atlases, with a seed: each is read, or refused in one clear line
-	PYTHONPATH=tests $(BIN)/python -W ignore -m storm
+storm: $(INSTALLED)    ## kills, changed bytes, writers at once and damaged inputs, with a seed; STORM="--kills 50" sets the numbers
+	PYTHONPATH=tests $(BIN)/python -W ignore -m storm $(STORM)
 
 lint: $(INSTALLED)     ## style, formatting and types of Python and of the page
 	$(BIN)/ruff check .

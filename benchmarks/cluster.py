@@ -2,11 +2,10 @@
 
     python benchmarks/cluster.py [--sizes 10000 100000] [--repeats 3] [--methods kmeans dbscan] [--json]
 
-An atlas with features of 64 numbers a map (a mixture of thirty overlapping patterns, 72 heads that prefer some of them)
-is written to a temporary folder for each size. Each method runs with its defaults in a separate process: CPU time of
-all threads, and peak memory (VmHWM). Sizes up to 30,000 are run `--repeats` times and the median
-is given; larger ones once.
-The cost at the largest size over that at the smallest is compared with the ratio of n log n.
+An atlas with features of 64 numbers per map (a mixture of thirty overlapping patterns, 72 heads that prefer some of
+them) is written to a temporary folder for each size. Each method runs with its defaults in a separate process: CPU time
+of all threads, and peak memory (VmHWM). Sizes up to 30,000 are run `--repeats` times and the median is given; larger
+ones once. The cost at the largest size over that at the smallest is compared with the ratio of n log n.
 
     python benchmarks/cluster.py --agree x.atlas [--k 15]
 

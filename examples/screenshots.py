@@ -6,6 +6,7 @@ Runs the demo if demo.atlas is missing, serves it, and takes screenshots with Ch
 """
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -28,6 +29,10 @@ PLACES = {
     "example": "#/examples/0?example=0&heads=0.2,3.5",
     "data": "#/data",
     "tsne": "#/tsne/0?example=0&head=1.8",
+    "qk": "#/qk?q=the",
+    "qk-head": "#/qk/2.9?head=2.9&view=single&point=40&color=frequency",
+    "qk-sentence": "#/qk/2.9?view=sentence&head=2.9&example=133&as=arcs&token=52,2",
+    "qk-average": "#/qk/1.7?view=average&head=1.7",
 }
 
 
@@ -37,7 +42,7 @@ def shoot(page, url: str, place: str) -> bytes:
     page.goto(f"{url}{place}")
     page.wait_for_load_state("networkidle")
     until(page, "document.querySelectorAll('.skeleton').length === 0", 60)
-    if place.startswith("#/maps"):
+    if place.startswith(("#/maps", "#/qk")) and not re.search("view=(sentence|average)", place):  # these draw points
         until(page, "performance.getEntriesByName('points:complete').length", 60)
     page.wait_for_timeout(500)
     return page.screenshot()
@@ -51,6 +56,7 @@ def save(picture: bytes, target: Path) -> None:
 
 def main() -> None:
     atlas = ha.pipeline.run("packaged", "sample", ROOT / "demo.atlas", projection="tsne", null=True)
+    ha.qk.embed(atlas)
     served = ha.web.open(atlas)
     try:
         with launched() as browser:

@@ -118,6 +118,7 @@ SLOW = {  # files that `make quick` leaves out
     "stages/test_tsne.py",
     "stages/test_tsne_kernel.py",
     "stages/test_tsne_stored.py",
+    "storm/test_storm.py",
     "unit/test_build.py",
     "unit/test_cli_stages.py",
     "unit/test_frontend.py",
@@ -128,6 +129,7 @@ SLOW = {  # files that `make quick` leaves out
     "web/test_web_tsne_points.py",
     "web/test_web_export.py",
     "web/test_web_live.py",
+    "web/test_web_layers.py",
     "unit/test_cli_options.py",
 }
 

@@ -32,6 +32,7 @@ PUNCTUATION = Naming("punctuation", target="punctuation", says="attention goes t
 SAME_WORD_ELSEWHERE = Naming(
     "same word elsewhere", target="the same word elsewhere", says="each token attends to the same token elsewhere"
 )
+SAME_FEW = Naming("the same few tokens", target="the same few tokens", says="many tokens attend to the same few tokens")
 SAME_ROW = Naming("same row", target="patches of the same row", says="each patch attends to others of its row")
 SAME_COLUMN = Naming(
     "same column", target="patches of the same column", says="each patch attends to others of its column"

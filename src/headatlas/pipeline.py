@@ -15,14 +15,18 @@ from typing import TYPE_CHECKING, Any
 from headatlas import data as readers
 from headatlas import progress
 from headatlas.atlas import engine
+from headatlas.atlas.sampled_maps import existing_heads
 from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import ModelError, OptionError
 from headatlas.stages.cluster.methods import DEFAULT as METHOD
 from headatlas.stages.features.encoders import DEFAULT as ENCODER
 from headatlas.stages.features.encoders import choose, is_vision
+from headatlas.stages.project.methods import AUTO, TSNE_MAPS, by_size
+from headatlas.wording import method_name
 
 if TYPE_CHECKING:
     from headatlas.data import Dataset
+    from headatlas.models.encode import Overlong
     from headatlas.models.load import ModelLike
 
 __all__ = ["analyze", "run"]
@@ -37,9 +41,12 @@ def run(
     dataset: Dataset | str | os.PathLike[str] | Iterable[Any],
     path: str | os.PathLike[str],
     *,
+    max_tokens: int | None = None,
+    overlong: Overlong = "truncate",
+    qk_tokens: int = 20_000,
     encoder: str = ENCODER,
     methods: Sequence[str] = (METHOD,),
-    projection: str = "pca",
+    projection: str = AUTO,
     permutations: int = 999,
     null: bool = False,
     seed: int = 0,
@@ -55,14 +62,14 @@ def run(
 
     Parameters
     ----------
-    model, dataset, path
+    model, dataset, path, max_tokens, overlong, qk_tokens
         As `collect.maps` takes them.
     encoder
         As `features.image` takes it.
     methods
         Names of clustering methods; the first becomes the latest result, which is used when none is named.
     projection
-        Name of a projection.
+        Name of a projection, or `auto`: t-SNE for 100 to 200,000 maps, else PCA.
     permutations
         As `correlate.clusters` takes them.
     null
@@ -83,9 +90,13 @@ def run(
     # a mistake is reported now, not after hours of collecting, and what needs torch is checked last
     check(encoder, methods, projection, permutations)
     texts = readers.load(dataset) if not isinstance(dataset, readers.Dataset) else dataset
-    collect.check(texts, path, collect.Options(seed=seed), workers)
+    options = collect.Options(max_tokens=max_tokens, overlong=overlong, qk_tokens=qk_tokens, seed=seed)
+    collect.check(model, texts, path, options, workers)
     choose(encoder, "default", 1, seed)
-    atlas = collect.maps(model, texts, path, seed=seed, workers=workers, scheduler=scheduler)
+    atlas = collect.maps(
+        model, texts, path, max_tokens=max_tokens, overlong=overlong, qk_tokens=qk_tokens, seed=seed,
+        workers=workers, scheduler=scheduler,
+    )  # fmt: skip
     analyze(
         atlas, encoder=encoder, methods=methods, projection=projection, permutations=permutations, null=null,
         model=model, seed=seed, workers=workers, scheduler=scheduler,
@@ -102,8 +113,8 @@ def check(encoder: str, methods: Sequence[str], projection: str, permutations: i
     for method in methods:
         if method not in cluster.METHODS:
             raise OptionError(f"--method {method}: choose {', '.join(cluster.METHODS)}")
-    if projection not in project.METHODS:
-        raise OptionError(f"--projection {projection}: choose {', '.join(project.METHODS)}")
+    if projection not in (*project.METHODS, AUTO):
+        raise OptionError(f"--projection {projection}: choose {', '.join((*project.METHODS, AUTO))}")
     if permutations < 1:
         raise OptionError(f"permutations {permutations}: at least 1 permutation is needed")
     is_vision(encoder)
@@ -114,7 +125,7 @@ def analyze(
     *,
     encoder: str = ENCODER,
     methods: Sequence[str] = (METHOD,),
-    projection: str = "pca",
+    projection: str = AUTO,
     permutations: int = 999,
     null: bool = False,
     model: ModelLike | None = None,
@@ -133,9 +144,20 @@ def analyze(
         correlate.clusters(atlas, of=method, permutations=permutations, seed=seed)
         if null:
             _null(atlas, method, model, encoder, seed)
-    project.METHODS[projection](atlas, of=of, seed=seed, workers=workers, scheduler=scheduler)
+    project.METHODS[_projection(atlas, projection)](atlas, of=of, seed=seed, workers=workers, scheduler=scheduler)
     for stage in ("cluster", "correlate"):  # both may have existed before the others
         engine.prefer(atlas, stage, methods[0])
+
+
+def _projection(atlas: Atlas, name: str) -> str:
+    """The requested projection, or the one for as many maps as there are, which is said."""
+    if name != AUTO:
+        return name
+    maps = len(existing_heads(atlas)) * int(atlas.collection["counts"]["examples"])
+    chosen = by_size(maps)
+    limits = f"t-SNE is the default for {TSNE_MAPS[0]:,} to {TSNE_MAPS[-1]:,}, else PCA"
+    progress.say(f"projecting {maps:,} maps by {method_name(chosen)}: {limits}; --projection chooses another")
+    return chosen
 
 
 def _null(atlas: Atlas, of: str, model: ModelLike | None, encoder: str, seed: int) -> None:

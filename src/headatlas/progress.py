@@ -1,15 +1,20 @@
-"""Progress bars and messages on stderr."""
+"""Progress bars and messages: on stderr, or below the cell of a notebook."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from headatlas import interrupts, notebook
 from headatlas.errors import one_line
 
 
 def say(line: str) -> None:
-    """Print one line to stderr."""
+    """Print one line to stderr; in a notebook, where stderr looks like an error, to stdout."""
+    if notebook.shell() is not None:
+        sys.stdout.write(f"{one_line(line)}\n")
+        return
     from rich.console import Console
 
     Console(stderr=True, highlight=False, soft_wrap=True).print(one_line(line), markup=False)
@@ -18,6 +23,10 @@ def say(line: str) -> None:
 @contextmanager
 def bar(title: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
     """Show a progress bar with rate and time left; call the yielded function with the number of units just done."""
+    if notebook.shell() is not None:
+        with notebook.bar(title, total, unit) as advance:
+            yield advance
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -38,4 +47,10 @@ def bar(title: str, total: int | None, unit: str) -> Iterator[Callable[[int], No
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(title, total=total)
-        yield lambda steps: progress.advance(task, steps)
+
+        def advance(steps: int) -> None:
+            progress.advance(task, steps)
+            interrupts.check()
+
+        interrupts.check()
+        yield advance

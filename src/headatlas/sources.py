@@ -72,6 +72,24 @@ class Explained:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """How far attention goes, against even attention, or how much more of it goes ahead than back.
+
+    The first token and special tokens do not count: attention that rests on them is far away by accident.
+    """
+
+    of: Literal["distance", "direction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Attention to keys that many queries attend to more than to the keys around them: vertical lines of a map.
+
+    The first token, special tokens, full stops and commas do not count: other statistics measure them.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Combined:
     """Other statistics, added and subtracted. Not stored; `correlate` computes it."""
 
@@ -84,4 +102,17 @@ class Foreign:
     """A column that this version does not compute, of an atlas made by another one."""
 
 
-Source = Offset | RowMean | Relation | Mark | ToSeparators | Window | Beyond | Explained | Combined | Foreign
+Source = (
+    Offset
+    | RowMean
+    | Relation
+    | Mark
+    | ToSeparators
+    | Window
+    | Beyond
+    | Explained
+    | Reach
+    | Columns
+    | Combined
+    | Foreign
+)

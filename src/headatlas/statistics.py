@@ -13,11 +13,13 @@ from headatlas import phrases
 from headatlas.phrases import Naming
 from headatlas.sources import (
     Beyond,
+    Columns,
     Combined,
     Explained,
     Foreign,
     Mark,
     Offset,
+    Reach,
     Relation,
     RowMean,
     Source,
@@ -249,6 +251,21 @@ STATISTICS: tuple[Statistic, ...] = (
         short="signed distance", group="direction", about="position", unit="tokens", remark="below 0 looks back",
         square_only=True,
     ),
+    Statistic(
+        "reach", "distance of attention against even attention",
+        "Σ A·abs(j−i) / Σ A, divided by the same for even attention; without the first token and special tokens",
+        Reach("distance"), short="distance against even attention", group="reach", about="position",
+        unit="1: as far as even attention", square_only=True,
+        high=replace(phrases.DISTANT_TOKENS, bound=1.2), low=replace(phrases.NEARBY_TOKENS, bound=0.75), least=0.1,
+    ),
+    Statistic(
+        "direction", "direction of attention",
+        "mass on keys after the query less mass on keys before it, as a share of both; without the first token and "
+        "special tokens",
+        Reach("direction"), short="direction", group="direction", about="position",
+        unit="−1: all attention is to tokens before, 1: to tokens after", square_only=True,
+        high=replace(phrases.LOOKS_AHEAD, bound=0.35), low=replace(phrases.LOOKS_BACK, bound=-0.35), least=0.1,
+    ),
     Statistic(  # even attention has a mean distance of a third
         "distance_share", "relative distance of attention",
         "Σ A·abs(j−i) / n; in cross attention the distance between relative positions",
@@ -293,6 +310,13 @@ STATISTICS: tuple[Statistic, ...] = (
         "Σ of squared weights if each is replaced by the mean weight of its key, as a share of Σ A²",
         Explained("key"), short="explained by the key", group="explained", about="shape",
         unit="1: all queries attend alike", modalities=BOTH,
+    ),
+    Statistic(
+        "same_few", "attention to the same few tokens",
+        "what keys get from all queries beyond the mean of the keys up to 8 places around them and beyond chance "
+        "(2·√ΣA² of the key); without the first token, special tokens, full stops and commas",
+        Columns(), short="to the same few tokens", group="few", about="tokens",
+        high=phrases.SAME_FEW, rank=18,
     ),
     # windows of offsets; a window names a cluster only if no part of it has most of the mass
     Statistic(

@@ -10,8 +10,9 @@ import pytest
 
 import headatlas as ha
 from headatlas.stages.correlate.dataset_columns import LENGTH_LABELS
+from headatlas.web.export import export
 from support.browser import until
-from support.pages import NASTY, looking
+from support.pages import NASTY, file_server, looking
 from support.walking import accessible, export_as, lasso, sentence, settled
 
 
@@ -100,7 +101,7 @@ def test_clusters(browser, place, demo):
         exported = {row["statistic"]: row for row in csv.DictReader(io.StringIO(table.decode()))}
         evidence = [row for row in demo.table("evidence").to_pylist() if row["cluster"] == previous["cluster"]]
         strongest = next(row for row in evidence if row["statistic"] == "previous")
-        assert abs(float(exported["previous"]["delta"]) - strongest["delta"]) < 1e-6
+        assert abs(float(exported["previous"]["delta [-1 to 1]"]) - strongest["delta"]) < 1e-6
         address = page.url
         last = previous["cluster"] == len(rows) - 1
         page.keyboard.press("ArrowLeft" if last else "ArrowRight")
@@ -125,7 +126,7 @@ def test_head(browser, place):
         until(page, "!location.hash.startsWith('#/head/1.1')")
         settled(page)
         name, svg = export_as(page, page.get_by_label("Mean map of", exact=False).first, "SVG")
-        assert name.endswith(".svg") and svg.startswith(b"<svg") and b"<image" in svg
+        assert name.endswith(".svg") and svg.startswith(b"<svg") and svg.count(b"<rect") > 32  # cells
 
 
 def test_what_changes_a_head(browser, place, demo):
@@ -297,3 +298,15 @@ def test_every_width_is_readable_and_nothing_jumps(browser, live, size):
             assert wide <= 0, f"{tab} at {size[0]} pixels is {wide} too wide"
             moved = page.evaluate("window.shifts_")
             assert moved < 0.1 or size[0] < 1280, f"{tab} at {size[0]} pixels jumps: {moved:.2f}"
+
+
+def test_an_export_of_few_examples_asks_for_nothing_that_it_does_not_hold(browser, demo, tmp_path):
+    export(demo, tmp_path / "site", full=0, examples=2)
+    with file_server(tmp_path) as url, looking(browser) as page:
+        refused = []
+        page.on("response", lambda response: response.ok or refused.append(response.url))
+        for tab in ("head/3.5", "maps?head=3.5", "clusters/0", "examples/1", "examples/100"):
+            page.goto(f"{url}site/#/{tab}")
+            sentence(page)
+            settled(page)
+        assert not refused

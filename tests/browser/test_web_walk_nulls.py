@@ -55,7 +55,7 @@ def test_null_models_stand_beside_patterns(browser, url, null_images):
         for row in rows:
             if row["cluster"] == cluster:
                 for name in ("share", "share_real", "kept"):
-                    assert float(exported[row["kind"]][name]) == pytest.approx(row[name], abs=1e-6)
+                    assert float(exported[row["kind"]][f"{name} [share of maps]"]) == pytest.approx(row[name], abs=1e-6)
         accessible(page)
 
 

@@ -90,7 +90,7 @@ def test_all_tabs_share_the_level(browser, place):
         rows = "document.querySelectorAll('[data-testid=legend] label').length"
         until(page, f"{rows} === 6")
         page.locator("[data-testid=legend] label").first.click()
-        sentence(page, "selected")
+        sentence(page, "maps in “")
         page.get_by_role("button", name="Show all again").click()
         sentence(page, "6 patterns")
         accessible(page)

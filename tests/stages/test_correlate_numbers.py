@@ -8,10 +8,11 @@ from sklearn.metrics import adjusted_mutual_info_score
 
 from headatlas.stages.correlate import counts, factors, shuffle
 from headatlas.stages.correlate.dataset_columns import Column, units
-from headatlas.stages.correlate.effect import Draws, adjusted_information, bound, cliffs_delta, corrected, table_v
+from headatlas.stages.correlate.effect import Draws, adjusted_information, bound, corrected, table_v
 from headatlas.stages.correlate.heads import shares, similarity
 from headatlas.stages.correlate.home import heads_of, layers_of
 from headatlas.stages.correlate.locality import locality
+from headatlas.stages.correlate.matched import Ranked, contrast
 
 
 def labels_of(examples=30, slots=(3, 4), kinds=4, seed=0, missing=0.1):
@@ -152,26 +153,56 @@ def test_windows_of_a_text_cannot_fake_an_association():
     assert result.p == 1 and (result.cells["p"] == 1).all() and np.allclose(result.table, result.cells["expected"])
 
 
-def test_cliffs_delta_against_a_double_loop():
+def slow_delta(values, inside):
+    """Means and Cliff's delta of maps (text, map) against other maps of the same texts, by loops."""
+    means, signs = [], []
+    for row, chosen in zip(values, inside, strict=True):
+        others = [value for value, known in zip(row, chosen, strict=True) if not known and value == value]
+        for value in (value for value, known in zip(row, chosen, strict=True) if known and value == value):
+            if others:
+                means.append(np.mean(others))
+                signs.append(np.mean([np.sign(value - other) for other in others]))
+    return np.nanmean(values[inside]), np.mean(means), np.mean(signs)
+
+
+def test_cliffs_delta_against_loops():
     rng = np.random.default_rng(0)
-    values = np.round(rng.normal(size=120), 1).astype(np.float32)  # with ties
-    codes, group = rng.integers(0, 3, 120), np.repeat(np.arange(30), 4)
+    values = np.round(rng.normal(size=(40, 6)), 1)  # with ties
+    values += rng.normal(size=(40, 1)) * 5  # a text changes all of its maps
+    codes, group = rng.integers(0, 3, (40, 6)), np.repeat(np.arange(20), 2)
     values[codes == 2] += 0.7
-    values[:5] = np.nan
-    effect = cliffs_delta(values, codes, group, 3, Draws(30, 400, 0))
-    defined = ~np.isnan(values)
+    values[:5, 1] = np.nan
+    codes[5] = 2  # no other maps to compare with
+    codes[6, :2] = -1  # these do not exist
+    values[6, :2] = np.nan
+    effect = contrast(Ranked.of(values), codes, np.eye(3), group, Draws(20, 400, 0))
     for code in range(3):
-        inside, rest = values[defined & (codes == code)], values[defined & (codes != code)]
-        slow = np.mean([np.sign(a - b) for a in inside for b in rest])
-        assert effect.delta[code] == pytest.approx(slow)
-        assert effect.mean[code] == pytest.approx(inside.mean(), rel=1e-5)
-        assert effect.rest[code] == pytest.approx(rest.mean(), rel=1e-5)
+        expected = slow_delta(values, codes == code)
+        assert (effect.mean[code], effect.rest[code], effect.delta[code]) == pytest.approx(expected)
+    both = contrast(Ranked.of(values), codes, np.array([[1, 0, 1]]), None, None)
+    expected = slow_delta(values, (codes == 0) | (codes == 2))
+    assert (both.mean[0], both.rest[0], both.delta[0]) == pytest.approx(expected) and np.isnan(both.low[0])
     spread = []
-    for weights in Draws(30, 400, 0):
-        picked = np.repeat(np.flatnonzero(defined), weights[group[defined]])
-        inside, rest = values[picked][codes[picked] == 2], values[picked][codes[picked] != 2]
-        spread.append(np.sign(inside[:, None] - rest).mean())
-    assert np.allclose([effect.low[2], effect.high[2]], np.percentile(spread, [2.5, 97.5]), atol=0.03)
+    for weights in Draws(20, 400, 0):
+        picked = np.repeat(np.arange(40), weights[group])
+        spread.append(slow_delta(values[picked], codes[picked] == 2)[2])
+    assert np.allclose([effect.low[2], effect.high[2]], np.percentile(spread, [2.5, 97.5]))
+
+
+def test_what_a_text_does_to_all_of_its_maps_is_no_difference():
+    """On short texts everything is near: a cluster of maps on such texts does not differ by that."""
+    rng = np.random.default_rng(0)
+    short = np.arange(60) < 30
+    near = np.where(short, 0.9, 0.2)[:, None] + rng.normal(0, 0.05, (60, 8))
+    codes = np.where(short[:, None], rng.random((60, 8)) < 0.7, 0).astype(int)  # code 1 is on short texts only
+    effect = contrast(Ranked.of(near), codes, np.eye(2), None, None)
+    assert effect.mean[1] > 0.85 and effect.rest[1] > 0.85 and abs(effect.delta[1]) < 0.15
+
+
+def test_with_one_map_per_text_all_texts_are_compared():
+    values, codes = np.array([[1.0], [2.0], [3.0], [np.nan]]), np.array([[0], [1], [1], [1]])
+    effect = contrast(Ranked.of(values), codes, np.eye(2), np.arange(4), Draws(4, 9, 0))
+    assert effect.delta.tolist() == [-1, 1] and effect.rest.tolist() == [2.5, 1] and np.isnan(effect.low).all()
 
 
 def test_corrected_p_values_and_bound():

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from headatlas import collect, correlate, data
-from headatlas.atlas import groups
+from headatlas.atlas import findings, groups
 from headatlas.data.readers import READERS
 from headatlas.errors import OptionError
-from headatlas.stages.correlate import counts, findings
+from headatlas.stages.correlate import counts
 from headatlas.stages.correlate.dataset_columns import Column, read_columns, same_columns
 from headatlas.stages.correlate.input_changes import input_changes
 from support.planted import clustered, drawn, plant_features, planted
@@ -126,7 +126,8 @@ def test_nothing_changes_or_too_few_texts(tmp_path):
     still = planted(tmp_path / "still.atlas", patterns, columns={"kind": kind})
     clustered(still, patterns)
     correlate.clusters(still, permutations=99, columns=["kind"])
-    assert "no head changes with kind: none explains 10% of" in " ".join(correlate.summary(still).split())
+    text = " ".join(correlate.summary(still).split())
+    assert "no head changes with kind: none explains 10% of" in text and "with q below 0.05; 40 texts" in text
     few = planted(tmp_path / "few.atlas", patterns[:12], columns={"kind": kind[:12]})
     clustered(few, patterns[:12])
     correlate.clusters(few, permutations=99)

@@ -217,7 +217,7 @@ def test_what_has_two_ends_has_words_for_both(name):
 def test_a_cluster_of_the_default_cut_is_not_told_from_nodes_of_other_cuts():
     far = [Evidence("distance_share", 0.5, 0.3, 0.8, 0.7, 0.9)]
     nodes = {
-        7: Subject([*far, Evidence("self", 0.5, 0.1, 0.1, 0.0, 0.2)], Home(first=(0, 0, 0)), (2, 4)),
+        7: Subject([*far, Evidence("self", 0.4, 0.1, 0.1, 0.0, 0.2)], Home(first=(0, 0, 0)), (2, 4)),
         9: Subject([*far, Evidence("self", 0.1, 0.2, 0.0, -0.1, 0.1)], Home(first=(1, 0, 0)), (3, 9), default=True),
     }
     assert [name_text(name) for name in names(nodes).values()] == [
@@ -233,3 +233,75 @@ def test_content_that_distance_gives_names_no_cluster(excess, phrases):
         Evidence("punctuation_beyond", excess, 0.0, 0.8, 0.7, 0.9),
     ]
     assert names({0: Subject(evidence)})[0].phrases == phrases
+
+
+def test_columns_need_a_tenth_of_the_attention_whatever_the_rest_has():
+    """They are what chance and distance do not give, so that they need not be twice those of the other maps."""
+    assert [phrase.text for phrase in phrases(evidence(same_few=(0.13, 0.07, 0.4)))] == ["the same few tokens"]
+    assert phrases(evidence(same_few=(0.09, 0.01, 0.9))) == [] and phrases(evidence(self=(0.13, 0.07, 0.4))) == []
+    both = evidence(same_few=(0.14, 0.08, 0.45), largest=(0.18, 0.35, -0.51))
+    assert [phrase.text for phrase in phrases(both)] == ["the same few tokens", "spreads widely"]
+
+
+def test_what_nothing_sets_apart_is_called_after_what_has_most_attention():
+    """Not "mixed": that is what a person sees; less than a quarter of the attention is not seen."""
+    same = evidence(first=(0.4, 0.45, -0.1), previous=(0.1, 0.1, 0.0), entropy_relative=(0.6, 0.6, 0.1))
+    assert phrases(same) == [] and called(same) == ["rests on the first token"]
+    (name,) = names({0: Subject(same)}).values()
+    assert name.named and [reason.statistic for reason in name.reasons] == ["first"]
+    assert called(evidence(first=(0.2, 0.2, 0.0))) == ["mixed"]
+    assert called([replace(item, fits=False) for item in same]) == ["mixed"]
+    assert called(evidence(punctuation=(0.3, 0.3, 0.0), punctuation_beyond=(0.01, 0.01, 0.0))) == ["mixed"]
+    window = evidence(first=(0.3, 0.3, 0.0), around=(0.5, 0.5, 0.0), just_before=(0.4, 0.4, 0.0))
+    assert called(window) == ["tokens just before"]
+    assert called(evidence(same_few=(0.12, 0.12, 0.0))) == ["the same few tokens"]
+
+
+def test_a_comparison_does_not_contradict_the_phrase():
+    near, nearer = evidence(reach=(0.5, 0.8, -0.6)), evidence(reach=(0.25, 0.8, -0.8))
+    homes = [Home(heads=((3, 2),), first=(0, 3, 2)), Home(first=(0, 1, 1))]
+    assert called(near, nearer, homes=homes) == ["nearby tokens, mostly L3·H2", "nearby tokens, nearer"]
+
+
+def test_distance_is_that_of_attention_that_rests_on_nothing():
+    """The first token is far away from most others: a head that rests on it does not look far."""
+    sink = evidence(first=(0.8, 0.3, 0.9), distance_share=(0.45, 0.2, 0.9), signed_distance_share=(-0.4, -0.1, -0.9))
+    assert [
+        phrase.text for phrase in phrases([*sink, *evidence(reach=(0.9, 0.8, 0.3), direction=(0.1, 0.0, 0.1))])
+    ] == ["rests on the first token"]
+    far = phrases([*sink, *evidence(reach=(1.3, 0.8, 0.9), direction=(-0.5, 0.0, -0.8))])
+    assert [phrase.text for phrase in far] == ["rests on the first token", "distant tokens", "looks back"]
+    cross = phrases([*sink, *evidence(reach=(np.nan, np.nan, np.nan), direction=(np.nan, np.nan, np.nan))])
+    assert {phrase.text for phrase in cross} == {"rests on the first token", "distant tokens", "looks back"}
+    other = evidence(first=(0.8, 0.3, 0.9), distance_share=(0.3, 0.2, 0.9), signed_distance_share=(-0.2, -0.1, -0.9))
+    same = evidence(reach=(0.9, 0.8, 0.3), direction=(0.1, 0.0, 0.1))
+    assert "distant" not in " ".join(called([*sink, *same], [*other, *same]))
+
+
+def test_a_kind_of_token_with_most_of_the_attention_comes_first():
+    """… whether or not it sets the maps apart; one with less comes after what does."""
+    far = Evidence("reach", 1.4, 1.0, 0.9, 0.8, 0.95)
+    for mean, expected in ((0.6, "rests on the first token"), (0.3, "distant tokens")):
+        known = [far, Evidence("first", mean, 0.7, -0.2, -0.3, -0.1)]
+        assert name_text(names({0: Subject(known)})[0]) == expected
+    known = [far, Evidence("first", 0.6, 0.5, 0.4, 0.3, 0.5)]
+    assert name_text(names({0: Subject(known)})[0]) == "rests on the first token"
+
+
+@pytest.mark.parametrize(("window", "expected"), [(0.38, "tokens just after"), (0.15, "three tokens ahead")])
+def test_a_token_three_places_away_must_have_most_of_its_window(window, expected):
+    known = [
+        Evidence("offset+3", 0.11, 0.03, 0.9, 0.8, 0.95),
+        Evidence("just_after", window, 0.17, 0.1, 0.0, 0.2),
+        Evidence("around", 0.9, 0.9, 0.0, -0.1, 0.1, fits=False),
+    ]
+    assert name_text(names({0: Subject(known)})[0]) == expected
+
+
+def test_texts_of_another_length_tell_clusters_apart_before_anything_else():
+    sink = Evidence("special:[CLS]", 0.6, 0.1, 0.9, 0.88, 0.92)
+    wide, narrow = (Evidence("self", mean, 0.1, 0.1, 0.0, 0.2) for mean in (0.3, 0.1))
+    for length, expected in ((9.0, "shorter texts"), (60.0, "more on the token itself")):
+        other = Subject([sink, narrow], Home(length=100, lead=(1, 1)))
+        both = names({0: Subject([sink, wide], Home(length=length)), 1: other})
+        assert name_text(both[0]) == f"rests on [CLS], {expected}"

@@ -9,8 +9,8 @@ from headatlas.atlas.trees import shown_nodes, tree_text
 from headatlas.numeric.hierarchy import children, levels
 from headatlas.stages.correlate import contrasts, home
 from headatlas.stages.correlate.counts import read
-from headatlas.stages.correlate.effect import cliffs_delta
-from headatlas.stages.correlate.outline import read_outline
+from headatlas.stages.correlate.matched import Ranked, contrast
+from headatlas.stages.correlate.outline import Outline, read_outline
 from headatlas.statistics import statistic
 from support.planted import STATS, drawn, planted
 
@@ -59,20 +59,20 @@ def test_the_outline_ends_one_level_below_the_default_cut(atlas):
 
 def test_statistics_of_every_node_equal_those_of_a_cluster_of_its_maps(atlas, outline):
     maps = read(atlas, "tree", read_groups(atlas, None).number)
-    sums = contrasts.compared(atlas, maps, outline, 0, 5).parts
-    evidence = outline.evidence(sums)
+    evidence = contrasts.compared(atlas, maps, outline, 0, 5).nodes
     nodes, leaves = atlas.table("nodes", "tree").to_pylist(), atlas.read("leaves", of="tree")
     values, exists = atlas.read("stats"), leaves >= 0
     for node, items in evidence.items():
-        inside = ((leaves >= nodes[node]["first_leaf"]) & (leaves <= nodes[node]["last_leaf"]))[exists]
+        inside = (leaves >= nodes[node]["first_leaf"]) & (leaves <= nodes[node]["last_leaf"])
+        codes = np.where(exists, inside, -1).reshape(len(inside), -1)
         for item in items:
             if item.statistic in STATS:
-                of_maps = values[..., STATS.index(item.statistic)][exists]
-                expected = cliffs_delta(of_maps, inside.astype(np.int16), np.zeros(len(of_maps)), 2)
-                assert item.mean == pytest.approx(of_maps[inside].mean(), rel=1e-4)
+                of_maps = np.where(exists, values[..., STATS.index(item.statistic)], np.nan).reshape(codes.shape)
+                expected = contrast(Ranked.of(of_maps), codes, np.eye(2), None, None)
+                assert item.mean == pytest.approx(of_maps[codes == 1].mean(), rel=1e-4)
                 if node:
                     assert item.delta == pytest.approx(expected.delta[1], abs=1e-9)
-                    assert item.rest == pytest.approx(of_maps[~inside].mean(), rel=1e-4)
+                    assert item.rest == pytest.approx(expected.rest[1], rel=1e-6)
                 else:
                     assert np.isnan(item.delta)
 
@@ -110,11 +110,12 @@ def holding(atlas, reason, inside):
     return (values >= declared.high.bound if reason["delta"] > 0 else values <= declared.low.bound).mean()
 
 
-def test_a_phrase_of_a_node_holds_for_most_maps_of_both_of_its_parts(atlas):
-    _, parent, at = tree(atlas)
+def test_a_phrase_of_a_node_holds_for_most_maps_of_its_large_parts(atlas):
+    nodes, parent, at = tree(atlas)
     parts, checked = children(parent), 0
     for row in atlas.table("node_names", "tree").to_pylist():
         below = [part for part in parts.get(row["node"], []) if part in at]
+        below = [part for part in below if nodes[part]["maps"] >= nodes[row["node"]]["maps"] / 3]
         for reason in row["reasons"] if row["named"] else []:
             shares = [holding(atlas, reason, maps_of(atlas, node)) for node in [row["node"], *below]]
             assert all(share is None or share >= 0.5 for share in shares)
@@ -141,3 +142,18 @@ def test_other_methods_have_no_names_of_nodes(atlas):
     cluster.kmeans(atlas, k=5)
     correlate.clusters(atlas, permutations=9)
     assert not atlas.has_table("node_names", "kmeans") and "The tree" not in correlate.summary(atlas)
+
+
+def test_a_small_part_may_differ():
+    """A node is named after what holds for most of its maps, even if a part with less than a third of them differs."""
+
+    def named(small):
+        ranked = Ranked.of(np.array([[0.8] * 60 + [0.0] * small + [0.0] * 100]))
+        codes = np.repeat([0, 1, 2], [60, small, 100])[None]
+        members = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        levels = dict.fromkeys(range(4), (2, 3))
+        small_outline = Outline({0: -1, 1: 0, 2: 0, 3: -1}, levels, {}, members, codes)
+        compared = contrast(ranked, codes, members, None, None)
+        return small_outline.evidence("self", ranked, codes, compared)[0].fits
+
+    assert named(20) and not named(40)

@@ -47,7 +47,7 @@ def slow_trust(high, low, k):
 
 @pytest.mark.parametrize("k", [1, 5, 15])
 def test_trust_matches_scikit_learn_and_the_definition(k, monkeypatch):
-    monkeypatch.setattr("headatlas.stages.project.trust.CHUNK", 1000)  # several chunks
+    monkeypatch.setattr("headatlas.numeric.trust.CHUNK", 1000)  # several chunks
     high, low = points(90, 6), points(90, 2, seed=1)
     low[:50] = high[:50, :2]
     trust = trust_per_point(high, low, k)

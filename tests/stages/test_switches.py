@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from headatlas import correlate
+from headatlas.atlas.findings import grouped, read_findings
 from headatlas.stages.correlate.counts import coded
 from headatlas.stages.correlate.dataset_columns import Column
-from headatlas.stages.correlate.findings import switch_lines
+from headatlas.stages.correlate.effect import Draws
 from headatlas.stages.correlate.switches import LEAST, switches
 from support.planted import clustered, planted
 
@@ -85,17 +86,32 @@ def test_missing_values_and_heads_are_left_out():
 
 def test_a_head_is_mentioned_once_and_larger_groups_first():
     def row(head, cluster, value, n):
-        numbers = {"share": 0.8 + head / 50, "otherwise": 0.1, "n": n}
+        numbers = {"share": 0.8 + head / 50, "otherwise": 0.1, "n": n, "q": 0.001}
         return {"layer": 0, "head": head, "cluster": cluster, "value": value} | numbers
 
     rows = [row(0, 1, "b", 20), row(1, 1, "b", 20), row(1, 2, "b", 20), row(2, 3, "c", 10), row(3, 4, "b", 20)]
-    lines, heads = switch_lines("kind", rows, {1: "far", 2: "near", 3: "broad", 4: "sharp"})
-    assert lines == [
-        "2 heads switch to “far” if kind = b: L0·H0 and L0·H1; 81% of their maps against 10%",
-        "1 head switches to “broad” if kind = c: L0·H2; 84% of its maps against 10%",
-    ]
-    assert heads == {(0, 0), (0, 1), (0, 2)}
-    assert switch_lines("kind", [], {}) == ([], set())
+    far, broad = grouped(rows, {1: "far", 2: "near", 3: "broad", 4: "sharp"})
+    assert (far.pattern, far.value, [head["head"] for head in far.heads]) == ("far", "b", [0, 1])
+    assert far.mean["share"] == pytest.approx(0.81) and far.mean["low"] is None  # an earlier version had no interval
+    assert (broad.pattern, broad.value, [head["head"] for head in broad.heads]) == ("broad", "c", [2])
+    assert grouped([], {}) == []
+
+
+def test_the_interval_of_a_switch_is_a_bootstrap_over_texts():
+    labels, kind = switching(strength=0.8)
+    group = np.arange(EXAMPLES) // 2 if (kind[::2] == kind[1::2]).all() else np.arange(EXAMPLES)
+    maps = coded(labels, group)
+    draws = Draws(len(np.unique(group)), 200, 5)
+    rows = switches(maps, [column(kind)], every(maps, [0]), draws).to_pylist()
+    assert rows
+    for row in rows:
+        own, has = labels[:, row["layer"], row["head"]] == row["cluster"], kind == row["value"]
+        slow = []
+        for weights in draws:
+            times = weights[group]
+            slow.append(np.average(own[has], weights=times[has]) - np.average(own[~has], weights=times[~has]))
+        assert [row["low"], row["high"]] == pytest.approx(np.percentile(slow, [2.5, 97.5]).tolist())
+        assert row["low"] < row["share"] - row["otherwise"] < row["high"]
 
 
 def test_the_summary_leads_with_a_switch(tmp_path):
@@ -105,7 +121,12 @@ def test_the_summary_leads_with_a_switch(tmp_path):
     clustered(atlas, labels)
     correlate.clusters(atlas, permutations=199)
     names = dict(zip(*(atlas.table("clusters")[name].to_pylist() for name in ("cluster", "name")), strict=True))
-    line = f"2 heads switch to “{names[1]}” if kind = b: L0·H1 and L1·H0; 100% of their maps against 0%"
+    line = (
+        f"2 heads switch to “{names[1]}” if kind = b: L0·H1 and L1·H0; 100% of their maps against 0%, difference 1.00"
+    )
     text = " ".join(correlate.summary(atlas).split())
     assert line in text and "change with kind" not in text  # no other head does
+    (result,) = read_findings(atlas, "kmeans").columns
+    assert [(group.value, group.examples, len(group.heads)) for group in result.switches] == [("b", 20, 2)]
+    assert result.changed == [] and result.explained[0, 1] > 0.9 > 0.1 > result.explained[0, 0]
     assert set(atlas.table("switches")["column"].to_pylist()) == {"kind"}  # ids and constants are left out

@@ -1,22 +1,25 @@
 """A storm over an atlas: single bytes change in random files, then everything is read through the public functions.
 
-A changed byte is either named in one line, or has no effect on what is read.
+A changed byte is either named in one line, and then repaired by the commands that made the atlas, or has no effect on
+what is read.
 """
 
 import random
-import shutil
-import traceback
-from collections import Counter
-from pathlib import Path
+import sys
 
 import numpy as np
-import pyarrow as pa
 
 import headatlas as ha
 from headatlas.atlas import check, engine, schema
 from headatlas.errors import StoreError
+from storm.children import Child, command
+from storm.counting import LOST, REPAIRED, TRACEBACK, WITHOUT, WRONG, Report
+from storm.reading import read_all
+from storm.scene import FULL, content, differences
 from support.atlases import writer
 from support.planted import drawn, planted
+
+NO_EFFECT, NAMED, SILENT = 0, 1, 2  # exit status of a reader
 
 
 def make(path):
@@ -43,53 +46,20 @@ def seal(atlas):
         atlas.entries("collect")[0]["manifests"] = len(result.manifests())
 
 
-def read_all(path):
-    """Everything that can be read, as plain values: the header, every array and every table of every result."""
-    atlas = ha.open(path)
-    values = {"header": atlas.header}
-    for stage, declared in schema.STAGES.items():
-        for of in atlas.results(stage):
-            for array in declared.arrays:
-                if atlas.has_array(array.name, of):
-                    values[stage, of, array.name] = _array(atlas, array.name, of)
-            for table in declared.tables:
-                if atlas.has_table(table.name, of):
-                    content = atlas.table(table.name, of)
-                    assert atlas.table_columns(table.name, of) == content.schema.names
-                    values[stage, of, table.name] = _table(content)
-            for name in ("encoder.npz", "fit.npz"):
-                values[stage, of, name] = atlas.file(stage, name, of)
-    values["parts"] = [_table(part) for part in atlas.table_parts("examples")]
-    return values
-
-
-def _array(atlas, name, of):
-    content = atlas.array(name, of)
-    values = atlas.read(name, of=of)
-    return content.shape, str(content.dtype), content.metadata.dimension_names, dict(content.attrs), values.tobytes()
-
-
-def _table(content):
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, content.schema) as stream:
-        stream.write_table(content.combine_chunks())
-    return sink.getvalue().to_pybytes()
-
-
-def outcome(path, before):
-    """`named` or `no effect`; anything else is a failure and is described."""
+def _read(path, before):
+    """Read everything, and compare it with what it was; print what is wrong."""
     try:
         after = read_all(path)
     except StoreError as error:
-        line = str(error)
-        return "named" if line.isprintable() and "damaged" in line else f"not named as damage: {line!r}"
-    except Exception:
-        return traceback.format_exc()
+        if not (str(error).isprintable() and "damaged" in str(error)):
+            raise
+        return NAMED if _is_found(path) else sys.stderr.write("named, but not found by check") and SILENT
     wrong = [key for key in before if after.get(key) != before[key]]
-    return f"silently wrong: {wrong}" if wrong or len(after) != len(before) else "no effect"
+    sys.stderr.write(f"{wrong}")
+    return SILENT if wrong or len(after) != len(before) else NO_EFFECT
 
 
-def found(path):
+def _is_found(path):
     """Whether `headatlas check` finds damage."""
     try:
         return bool(check.damage(ha.open(path))[1])
@@ -97,27 +67,45 @@ def found(path):
         return True
 
 
-def storm(folder, seed, cases):
-    """Change single bytes of an atlas, one at a time; returns counts of outcomes and descriptions of failures."""
-    path = Path(folder) / "x.atlas"
-    make(path)
-    before, counts, failures = read_all(path), Counter(), []
-    files = sorted(file for file in path.rglob("*") if file.is_file())
-    metadata = [file for file in files if file.name == "zarr.json"]
-    tables = [file for file in files if file.suffix in (".parquet", ".npz")]
-    for number in range(cases):
+def _repair(scene):
+    """Run every command that made the atlas again; twice if one names the damage of another, which comes later."""
+    for _ in range(2):
+        if not sum(command(*scene.arguments(line)) for line in FULL):
+            return 0
+    return 1
+
+
+def storm(scene, seed, numbers):
+    """Change single bytes of an atlas, one at a time, and run the commands that made it again."""
+    report = Report()
+    before, intact = read_all(scene.full / "x.atlas"), content(scene.full)
+    files = [name for name, digest in intact.items() if digest != "folder"]
+    metadata = [name for name in files if name.endswith("zarr.json")]
+    tables = [name for name in files if name.endswith((".parquet", ".npz"))]
+    for number in numbers:
         rng = random.Random(f"{seed} {number}")
-        file = rng.choice(rng.choice([files, metadata, tables, [path / "atlas.json"]]))  # most files are blocks
-        content = file.read_bytes()
-        at = rng.randrange(len(content))
-        file.write_bytes(content[:at] + bytes([content[at] ^ rng.randint(1, 255)]) + content[at + 1 :])
-        told = outcome(path, before)
-        if told == "named" and not found(path):
-            told = "named, but not found by check"
-        if told not in ("named", "no effect"):
-            failures.append(f"seed {seed}, case {number}, byte {at} of {file.relative_to(path)}: {told}")
-            told = "failed"
-        counts[told] += 1
-        file.write_bytes(content)
-    shutil.rmtree(path)
-    return counts, failures
+        name = rng.choice(rng.choice([files, metadata, tables, ["x.atlas/atlas.json"]]))  # most files are blocks
+        work = scene.fresh("check")
+        at = _flip(rng, work / name)
+        where = f"seed {seed}, case {number}, byte {at} of {name}"
+        report.add(*_outcome(scene, work, before, intact, where))
+    return report
+
+
+def _flip(rng, file):
+    data = file.read_bytes()
+    at = rng.randrange(len(data))
+    file.write_bytes(data[:at] + bytes([data[at] ^ rng.randint(1, 255)]) + data[at + 1 :])
+    return at
+
+
+def _outcome(scene, work, before, intact, where):
+    read = Child(_read, (work / "x.atlas", before), work).wait()
+    if read.status != NAMED:
+        outcome = {NO_EFFECT: WITHOUT, SILENT: WRONG}.get(read.status, TRACEBACK)
+        return outcome, where, read.err
+    repaired = Child(_repair, (scene,), work).wait()
+    if repaired.has_traceback:
+        return TRACEBACK, where, str(repaired)
+    left = content(work)
+    return (REPAIRED if left == intact else LOST), where, f"{differences(left, intact)} {repaired.err[-500:]}"

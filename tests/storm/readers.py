@@ -8,7 +8,6 @@ import lzma
 import random
 import tempfile
 import traceback
-from collections import Counter
 from datetime import date, datetime
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from PIL import Image
 from headatlas.data import load
 from headatlas.errors import LONGEST, HeadatlasError
 from headatlas.stages.collect.dataset_tables import EXAMPLES, column_types, example_table, stored_row
+from storm.counting import REFUSED, TRACEBACK, WITHOUT, Report
 from storm.mutations import mutated
 
 ROWS = [
@@ -116,36 +116,38 @@ def read_fully(spec):
 
 
 def outcome(spec):
-    """`read`, or `refused` with one clear line; anything else is a failure and is returned as a traceback."""
+    """Whether a dataset is read, or refused with one clear line; anything else is a failure and is described."""
     try:
         read_fully(spec)
     except HeadatlasError as error:
         line = str(error)
         clear = line and line.isprintable() and len(line) <= LONGEST
-        return "refused" if clear else f"not one clear line: {line!r}"
+        return (REFUSED, "") if clear else (TRACEBACK, f"not one clear line: {line!r}")
     except Exception:
-        return traceback.format_exc()
-    return "read"
+        return TRACEBACK, traceback.format_exc()
+    return WITHOUT, ""
 
 
-def storm(folder, seed, cases):
-    """Read damaged copies of every valid file in turn; returns counts of outcomes and descriptions of failures."""
-    counts, failures, valid = Counter(), [], seeds()
-    for _, name, content in valid:
+def storm(folder, seed, numbers):
+    """Read damaged copies of every valid file in turn; the valid files must be read."""
+    report, valid = Report(), seeds()
+    for spec, name, content in valid:
         place = Path(folder) / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
-    for number in range(cases):
+        told, why = outcome(_address(folder, spec, place))
+        assert told == WITHOUT, f"{spec}: {why or told}"
+    for number in numbers:
         rng = random.Random(f"{seed} {number}")
         spec, name, content = valid[number % len(valid)]
-        damaged = content if number < len(valid) else mutated(rng, content)
-        place = Path(folder) / name
+        place, damaged = Path(folder) / name, mutated(rng, content)
         place.write_bytes(damaged)
-        prefix, colon, _ = spec.partition(":")
-        told = outcome(f"{prefix}:{Path(folder) / spec.partition(':')[2]}" if colon else str(place))
-        if told not in ("read", "refused") or (number < len(valid) and told != "read"):
-            failures.append(f"seed {seed}, case {number}, {spec}: {damaged[:300]!r}\n{told}")
-            told = "failed"
-        counts[told] += 1
+        told, why = outcome(_address(folder, spec, place))
+        report.add(told, f"seed {seed}, case {number}, {spec}: {damaged[:300]!r}", why)
         place.write_bytes(content)
-    return counts, failures
+    return report
+
+
+def _address(folder, spec, place):
+    prefix, colon, name = spec.partition(":")
+    return f"{prefix}:{Path(folder) / name}" if colon else str(place)

@@ -1,4 +1,4 @@
-"""A short storm over an atlas, `headatlas check`, and repairs by running the same command again."""
+"""Damage of an atlas: `headatlas check`, and repairs by running the same command again."""
 
 import json
 import shutil
@@ -10,10 +10,9 @@ from headatlas.atlas import check, header
 from headatlas.atlas.files import Files
 from headatlas.errors import DamagedChunk, StoreError
 from storm import flips
+from storm.reading import read_all
 from support.atlases import folders
 from support.commands import bits, call
-
-CASES = 50
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +32,6 @@ def flip(file, at=-1):
     content = bytearray(file.read_bytes())
     content[at if at >= 0 else len(content) // 2] ^= 1
     file.write_bytes(content)
-
-
-def test_a_changed_byte_is_named_or_has_no_effect(tmp_path):
-    counts, failures = flips.storm(tmp_path, seed=0, cases=CASES)
-    assert not failures, failures[0]
-    assert counts["named"] > CASES / 3 and counts.total() == CASES
 
 
 def test_a_table_is_checked_when_it_is_opened(path):
@@ -110,7 +103,7 @@ def test_a_changed_number_in_the_header_is_noticed(path):
 
 def test_headers_and_manifests_without_these_checksums_are_read(path):
     """Atlases of earlier versions."""
-    expected = flips.read_all(path)
+    expected = read_all(path)
     text = json.loads((path / "atlas.json").read_text())
     del text["checksum"]
     for entry in (entry for entries in text["results"].values() for entry in entries):
@@ -121,7 +114,7 @@ def test_headers_and_manifests_without_these_checksums_are_read(path):
         content = json.loads(manifest.read_text())
         del content["sizes"]
         manifest.unlink() if manifest.stem == "metadata" else manifest.write_text(json.dumps(content))
-    values = flips.read_all(path)
+    values = read_all(path)
     assert {key: value for key, value in values.items() if key != "header"} == {
         key: value for key, value in expected.items() if key != "header"
     }

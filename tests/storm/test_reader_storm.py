@@ -5,15 +5,16 @@ import pytest
 from headatlas.data import load
 from headatlas.errors import DataError, HeadatlasError, OptionError
 from storm import readers
+from storm.counting import REFUSED, WITHOUT
 from support.small_files import write
 
 CASES = 800
 
 
 def test_damaged_files_are_read_or_refused_in_one_line(tmp_path):
-    counts, failures = readers.storm(tmp_path, seed=0, cases=CASES)
-    assert not failures, failures[0]
-    assert counts["read"] + counts["refused"] == CASES and min(counts.values()) > CASES / 8
+    report = readers.storm(tmp_path, seed=0, numbers=range(CASES))
+    assert not report.failures, report.failures[0]
+    assert report.counts[WITHOUT] + report.counts[REFUSED] == CASES and min(report.counts.values()) > CASES / 8
 
 
 LONG = "7" * 5000

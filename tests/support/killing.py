@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 import headatlas as ha
-from headatlas import cluster, collect, correlate, features, null, parallel, project, tsne
+from headatlas import cluster, collect, correlate, features, null, parallel, project, qk, tsne
 from headatlas.atlas import lock
 from headatlas.atlas.files import Files
 from headatlas.atlas.writer import Writer
@@ -43,6 +43,7 @@ def stages(model):
         "correlate": lambda path: correlate.clusters(ha.open(path), of="kmeans", permutations=9, seed=1),
         "null": lambda path: null.references(ha.open(path), model=model),
         "tsne": lambda path: tsne.heads(ha.open(path), 0, heads=["L0", "L3"], restarts=8, iterations=120),
+        "qk": lambda path: qk.embed(ha.open(path), "pca", tokens=40),
         "tsne compare": lambda path: tsne.compare(ha.open(path), heads="L0·H2 L1·H8", runs=2),
     }
 

@@ -270,6 +270,40 @@ def _by_key(map_):
     return total / (map_.attention**2).sum()
 
 
+def _distances(map_):
+    """Attention to inner keys: per query, after and before it, and its distance; and the distance of even attention."""
+    pairs = [pair for pair in np.ndindex(map_.attention.shape) if _inner(map_, *pair)]
+    mass = sum(map_.attention[pair] for pair in pairs)
+    ahead = sum(map_.attention[i, j] for i, j in pairs if j > i)
+    behind = sum(map_.attention[i, j] for i, j in pairs if j < i)
+    total = sum(map_.attention[i, j] * abs(j - i) for i, j in pairs)
+    rows = [[abs(j - i) for j in range(len(map_.keys)) if _inner(map_, i, j)] for i in range(len(map_.queries))]
+    even = _mean(_mean(row) for row in rows if row)
+    return mass / len(map_.queries), ahead, behind, total, even
+
+
+def _reach(map_):
+    mass, _, _, total, even = _distances(map_)
+    return total / (mass * len(map_.queries)) / even if mass >= 0.01 and even > 0 else math.nan
+
+
+def _direction(map_):
+    mass, ahead, behind, _, even = _distances(map_)
+    return (ahead - behind) / (ahead + behind) if mass >= 0.01 and even > 0 and ahead + behind > 0 else math.nan
+
+
+def _same_few(map_):
+    """What each counted key has beyond the mean of others around it, and beyond a chance meeting of a few queries."""
+    n, m = map_.attention.shape
+    counted = [j for j in range(1, m) if not map_.keys.special[j] and not _is_punctuation(map_, j)]
+    total = 0.0
+    for j in counted:
+        around = [map_.attention[:, k].sum() for k in counted if k != j and abs(k - j) <= 8]
+        chance = 2 * math.sqrt(sum(weight**2 for weight in map_.attention[:, j]))
+        total += max(0.0, map_.attention[:, j].sum() - _mean(around) - chance) if around else 0.0
+    return total / n
+
+
 BEYOND = {
     "same_token": lambda map_, numbers, i, j: j != i and map_.keys.ids[j] == map_.queries.ids[i],
     "induction": lambda map_, numbers, i, j: _follows_equal(map_, i, j),
@@ -312,6 +346,9 @@ TEXT = {
     "signed_distance_share": _distance(float),
     "position_deviation": _position_deviation,
     "by_distance": _square(_by_distance),
+    "same_few": _same_few,
+    "reach": _square(_reach),
+    "direction": _square(_direction),
     **{name: _square(_window(*window)) for name, window in WINDOWS.items()},
     **{f"{name}_beyond": _square(_beyond(related)) for name, related in BEYOND.items()},
 }

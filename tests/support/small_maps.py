@@ -37,6 +37,13 @@ def tokens(rng, n):
     return Tokens(ids, [VOCABULARY[number] for number in ids], blank, ids < 2, segment, blank, blank)
 
 
+def words(n):
+    """Tokens that are all words, each another one."""
+    blank = np.zeros(n, np.int32)
+    ids = np.arange(len(VOCABULARY), len(VOCABULARY) + n, dtype=np.int32)
+    return Tokens(ids, [f"w{number}" for number in ids], blank, np.zeros(n, bool), blank.astype(np.int8), blank, blank)
+
+
 def softmax(scores, causal=False):
     """Attention in float64."""
     exact = np.where(np.tri(*scores.shape[-2:], dtype=bool) | (not causal), scores.astype(np.float64), -np.inf)

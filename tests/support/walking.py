@@ -9,13 +9,17 @@ from axe_playwright_python.sync_playwright import Axe
 
 from support.browser import until
 
+# The pixels of a canvas, read from a copy: reading the same canvas often makes the browser warn.
+PIXELS = """(canvas => { const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d');
+  copy.drawImage(canvas, 0, 0);
+  return new Uint32Array(copy.getImageData(0, 0, canvas.width, canvas.height).data.buffer); })"""
 SERIOUS = ("serious", "critical")
 
 
 def sentence(page, *parts):
     """Wait for the sentence of a tab that includes these parts, and return it."""
     condition = " && ".join(["text", *(f"text.includes({json.dumps(part)})" for part in parts)])
-    return until(page, f"(text => {condition} ? text : null)(document.querySelector('h1').textContent.trim())", 20)
+    return until(page, f"(text => {condition} ? text : null)(document.querySelector('h1').textContent.trim())")
 
 
 def accessible(page):
@@ -30,9 +34,10 @@ def accessible(page):
 
 
 def settled(page):
-    """Wait until everything is loaded."""
+    """Wait until everything is loaded: nothing is a placeholder, and nothing shows what was there before."""
     page.wait_for_load_state("networkidle")
-    until(page, "document.querySelectorAll('.skeleton').length === 0")
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    until(page, "document.querySelectorAll('.skeleton, [aria-busy=true]').length === 0")
 
 
 def saved(page, action):

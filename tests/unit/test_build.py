@@ -27,6 +27,7 @@ FOREIGN = (
     "uvicorn",
 )
 
+VIT = "src/headatlas/models/weights/vit"
 BUILD_JS = """
 const fs = require("fs");
 const schema = JSON.parse(fs.readFileSync("openapi.json", "utf8"));
@@ -57,6 +58,7 @@ def tree(tmp_path):
     shutil.copytree(
         ROOT / "src", root / "src", ignore=shutil.ignore_patterns("__pycache__", "static", "weights", "sample")
     )
+    shutil.copytree(ROOT / VIT, root / VIT)
     for name in (
         "pyproject.toml",
         "hatch_build.py",
@@ -87,10 +89,13 @@ def test_generating_files_needs_only_fastapi(tmp_path):
     blocked = f"import sys\nfor name in {FOREIGN!r}: sys.modules[name] = None\n"
     write = "from pathlib import Path\nfrom headatlas.web.api import typescript\ntypescript.generate(Path())\n"
     code = blocked + write
-    code += "print(sorted({n.split('.')[1] for n in sys.modules if n.startswith('headatlas.') and 'web' not in n}))"
+    code += (
+        "names = {n.removeprefix('headatlas.') for n in sys.modules if n.startswith('headatlas.') and 'web' not in n}\n"
+    )
+    code += "print(sorted({n if n.startswith('atlas') else n.split('.')[0] for n in names}))"
     process = python("-c", code, cwd=tmp_path)
     assert process.returncode == 0, process.stderr
-    assert process.stdout.strip() == "['phrases', 'sources', 'statistics', 'wording']"
+    assert process.stdout.strip() == "['atlas', 'atlas.annotations', 'phrases', 'sources', 'statistics', 'wording']"
     schema = json.loads((tmp_path / "openapi.json").read_text())
     assert "/api/atlas.json" in schema["paths"] and "AtlasCard" in schema["components"]["schemas"]
     assert "HTTPValidationError" not in schema["components"]["schemas"]
@@ -122,6 +127,8 @@ def test_a_wheel_holds_the_page_and_rebuilds_it_only_when_needed(tree):
     paths = len(json.loads((tree / "frontend" / "openapi.json").read_text())["paths"])
     assert files["headatlas/web/static/index.html"].decode() == f"<!doctype html>{paths}"
     assert files["headatlas/web/static/assets/main-1.js"] == b"export {};"
+    for name in ("model.safetensors", "config.json", "preprocessor_config.json", "README.md"):
+        assert files[f"headatlas/models/weights/vit/{name}"] == (ROOT / VIT / name).read_bytes()
     assert "headatlas/web/server/app.py" in files and not any("frontend" in name or ".page" in name for name in files)
     assert "npm ci" in output and built(tree) == 1
     assert "up to date" in wheel()[1] and built(tree) == 1

@@ -138,14 +138,24 @@ MISTAKES = [
     ("plot full.atlas nothing -o x.png", "choose heads, head, clusters, layers, projection, quality"),
     ("plot full.atlas head --layer 2 -o x.png", "needs --layer and --head"),
     ("plot full.atlas head --layer 99 --head 0 -o x.png", "layer 99: the layers are 0 to"),
-    ("plot full.atlas heads --head 3 -o x.png", "--layer and --head are for head, not for heads"),
+    ("plot full.atlas heads --head 3 -o x.png", "--layer and --head are for head and qk, not for heads"),
     ("plot full.atlas heads -o x.gif", "ends in .png, .svg, .pdf"),
     ("plot full.atlas heads -o x", "ends in .png, .svg, .pdf"),
     ("plot full.atlas heads -o file/x.png", "Choose another path with -o"),
     ("plot full.atlas heads --by nothing -o x.png", "choose cluster, maps, entropy"),
     ("plot full.atlas projection --by nothing -o x.png", "a column of the examples"),
-    ("plot full.atlas clusters --by layer -o x.png", "--by is for heads and projection"),
+    ("plot full.atlas clusters --by layer -o x.png", "--by is for heads, projection and qk"),
     ("plot full.atlas clusters --of nothere -o x.png", "it has dbscan"),
+    # a page as a single file
+    ("export full.atlas", "give a FOLDER, or --single FILE"),
+    ("export full.atlas site --example 3", "give a FOLDER, or --single FILE with --example"),
+    ("export full.atlas site --single x.html", "leave out FOLDER"),
+    ("export full.atlas --single x.pdf", "--single x.pdf: choose a name that ends in .html, .htm"),
+    ("export full.atlas --single file/x.html", "Choose another path with --single"),
+    ("export full.atlas --single x.html --head 99.0", "There is no layer 99"),
+    ("export full.atlas --single x.html --head first", "is not a head: give its layer and number, such as 3.10"),
+    ("export full.atlas --single x.html --example 3 --cluster 0", "a single file opens on one view"),
+    ("export plain.atlas --single x.html --cluster 0", "plain.atlas has no clusters yet"),
 ]  # fmt: skip
 
 

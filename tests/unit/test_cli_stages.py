@@ -53,7 +53,7 @@ def test_run_prints_the_summary_and_nothing_else_on_stdout(chain):
     assert out.rstrip().endswith(f"Next: headatlas serve {path} · headatlas table {path} clusters")
     assert not BAR.search(out)
     assert all(stage in err for stage in ("collecting", "encoding maps", "clustering samples", "labeling", "correlate"))
-    assert notes(err) == []
+    assert [line.partition(":")[0] for line in notes(err)] == ["projecting 1,152 maps by t-SNE"]
     assert ha.open(path).done == ["collect", "features", "cluster", "project", "correlate"]
 
 
@@ -93,7 +93,7 @@ def test_tables_of_a_result_as_text_and_csv(chain):
 def test_info_lists_every_stage(chain):
     path = chain[0]
     text = done("info", path)
-    assert text.count("✓ complete") == 5 and "PCA, trustworthiness" in text
+    assert text.count("✓ complete") == 5 and "t-SNE, trustworthiness" in text
     assert re.search(r"tree +\d+ clusters, stability [\d.]+ +\(of profile\)", text)
     facts = json.loads(done("info", path, "--json"))
     assert facts["arrays"]["labels"] == {"shape": [16, 6, 12], "dtype": "int32"}

@@ -279,6 +279,21 @@ def test_numbers_and_gaps_in_the_text_of_a_csv_stay_as_they_are():
     assert dataset.skipped == [Skipped("9", "empty text")]
 
 
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["12345678901234567890", "2", ""], ["12345678901234567890", "2", None]),
+        (["1.5", " 9007199254740993 ", "NA"], ["1.5", "9007199254740993", None]),
+        (["9223372036854775807", "-1", ""], [9223372036854775807, -1, None]),
+        (["1.5", "123456789012345", "nan"], [1.5, 123456789012345.0, None]),
+        (["1.25", "-inf", "1e300"], [1.25, float("-inf"), 1e300]),
+    ],
+)
+def test_an_integer_of_a_csv_that_a_float_would_change_stays_text(cells, values):
+    write("x.csv", "text,n,rest\n" + "".join(f"a,{cell},1.5\n" for cell in cells))
+    assert [example.columns for example in load("x.csv")] == [{"n": value, "rest": 1.5} for value in values]
+
+
 def test_a_quotation_mark_in_a_tsv_is_a_character():
     assert texts(write("x.tsv", 'text\tn\n"tis\t1\n"so" he said\t2\n')) == [("0", '"tis'), ("1", '"so" he said')]
 
@@ -337,3 +352,7 @@ def test_a_column_whose_type_changes_late_is_an_error(monkeypatch):
     assert next(rows).columns == {"n": 1}
     with pytest.raises(DataError, match=r"Row #101: .*invalid value 'b'.* save it as \.jsonl or \.parquet"):
         list(rows)
+    for late in ("b", "9" * 40):
+        rows = iter(load(write("x.csv", "text,n,m\n" + "a,1,0.5\n" * 99 + f"a,{late},b\n")))
+        with pytest.raises(DataError, match=r"save it as \.jsonl or \.parquet"):
+            list(rows)

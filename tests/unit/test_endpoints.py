@@ -19,6 +19,7 @@ LITERAL = re.compile(r"""["'`(/]api/""")
 VALUES = {
     "projection": "a b/c", "column": "stat.ä?", "clustering": "k&means", "cluster": -1, "example": 3, "key": "0" * 32,
     "layer": 1, "head": 11, "variant": "tsne-plain", "layouts": "states",
+    "embedding": "tsne-3d", "measure": "kept", "point": 40,
 }  # fmt: skip
 CASES = [(endpoint, template) for endpoint in ENDPOINTS for template in endpoint.templates]
 

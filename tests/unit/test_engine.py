@@ -1,15 +1,18 @@
 """Results: finished once, replaced when options differ, deleted with their inputs, and never mixed."""
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import headatlas as ha
-from headatlas.atlas import engine
+from headatlas.atlas import check, checksums, engine, lock
+from headatlas.atlas.files import Files
 from headatlas.atlas.store import Atlas
 from headatlas.errors import BusyError, OptionError, ReplacedError, StoreError
-from support.atlases import folders, unfinish
+from support.atlases import folders, unfinish, writer
 from support.planted import drawn, planted
 
 
@@ -100,6 +103,76 @@ def test_a_result_whose_input_was_replaced_meanwhile_is_refused(atlas):
     assert ha.open(atlas.files.url).results("correlate") == {}
 
 
+def test_work_that_fails_because_its_input_was_replaced_says_so_and_leaves_nothing(atlas, tmp_path):
+    """What is read from two results in turn can fail in any way: other shapes, files that are gone."""
+    cluster(atlas, "a", 3)
+    with (
+        pytest.raises(ReplacedError, match=r"correlate a: what it was made from was replaced meanwhile\. Run the same"),
+        engine.result(ha.open(atlas.files.url), "correlate", "a", {}, inputs={"cluster": "a"}) as result,
+    ):
+        result.write_manifest("block-000000", [result.write_file("part", b"")])
+        cluster(atlas, "a", 7)
+        raise FileNotFoundError("cluster.zarr/a")
+    assert not list(tmp_path.glob("x.atlas/*/correlate/a")) and not (tmp_path / "x.atlas/correlate/a").exists()
+    with pytest.raises(StoreError, match=r"has no cluster result called 'gone': it has a"):  # replaced before it began
+        engine.result(atlas, "correlate", "gone", {}, inputs={"cluster": "gone"}).__enter__()
+
+
+def test_groups_that_a_killed_process_did_not_finish_are_written_again(atlas, tmp_path):
+    cluster(atlas, "a", 3)
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    array = folders(atlas, "cluster", "a")[1]
+    (array / "zarr.json").unlink()  # of the group; that of the array was written first
+    for folder in (tmp_path / "x.atlas/cluster.zarr", array.parent, tmp_path / "x.atlas/manifests"):
+        (folder / "zarr.0f.partial").write_bytes(b"{")
+    (tmp_path / "x.atlas/manifests/zarr.0f.partial").rename(tmp_path / "x.atlas/manifests/atlas.json.0f.partial")
+    unfinish(atlas, "cluster", "a")
+    assert cluster(atlas, "a", 3)
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+
+
+def test_files_that_disappear_while_they_are_looked_at(tmp_path, monkeypatch):
+    """Another process replaces a result between any two calls."""
+    files = Files(tmp_path)
+    (tmp_path / "a").write_bytes(b"abc")
+    assert files.size() == 3 and files.find("a") == b"abc" and files.size_of("a") == 3
+    monkeypatch.setattr(Files, "exists", lambda *_: True)
+    assert files.find("b") is files.digest("b") is files.info("b") is files.size_of("b") is None
+    assert files.names("b") == [] and checksums.recorded(files, "b") == {}
+    assert checksums.fault(files, "b", checksums.Checksum("0")) == "is missing"
+    monkeypatch.setattr(os, "walk", lambda _: [(str(tmp_path), [], ["a", "gone"])])
+    assert files.size() == 3
+
+
+def test_a_result_that_is_replaced_while_it_is_checked_is_not_called_damaged(atlas, monkeypatch):
+    cluster(atlas, "a", 3)
+    reader = ha.open(atlas.files.url)
+    cluster(atlas, "a", 7)
+    assert check.damage(reader)[1] == [] and reader.file("cluster", "fit.npz", "a") is None
+
+
+def test_many_processes_take_and_release_locks_at_once(tmp_path):
+    """The folder of the locks is deleted with the last of them, and made again by the next."""
+    files, rounds = Files(tmp_path), 300
+
+    def take(name):
+        for _ in range(rounds):
+            with lock.hold(files, name, wait=10):
+                pass
+        return rounds
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(take, ["a", "b", "c", "a"])) == 4 * rounds
+    assert not (tmp_path / "locks").exists()
+    (tmp_path / "locks").write_bytes(b"")
+    with pytest.raises(StoreError, match="a file stands where a folder is needed"):
+        take("a")
+    (tmp_path / "locks").unlink()
+    (tmp_path / "locks").mkdir()  # left by a process that was killed before it deleted it
+    lock.clear_dead(files)
+    assert not (tmp_path / "locks").exists()
+
+
 def test_a_mistake_leaves_no_trace(atlas):
     cluster(atlas, "a", 3)
     before = (ha.open(atlas.files.url).header, atlas.files.names("cluster.zarr"))
@@ -128,6 +201,28 @@ def test_an_unfinished_result_is_not_read_and_continues(atlas):
     assert (atlas.read("labels") == 3).all()
 
 
+def test_what_a_writer_deletes_while_it_is_checked_is_no_damage(atlas, monkeypatch):
+    with engine.result(atlas, "cluster", "a", {"k": 3}, inputs={"features": "planted"}) as result:
+        write_labels(result, 3)
+        listed = check._listed
+
+        def then_deleted(*arguments):
+            """Between the listing of the files and the check of them."""
+            before = listed(*arguments)
+            for task in result.manifests():
+                result.delete_manifest(task)
+            atlas.files.remove("cluster.zarr/a")
+            return before
+
+        reader = ha.open(atlas.files.url)
+        monkeypatch.setattr(check, "_listed", then_deleted)
+        assert check.damage(reader)[1] == []
+        monkeypatch.undo()
+        write_labels(result, 3)
+        atlas.files.remove(f"cluster.zarr/a/{result.place.key}/labels/c")
+        assert check.damage(ha.open(atlas.files.url))[1], "what is gone while its manifest is there is damage"
+
+
 def test_an_unfinished_result_of_another_recipe_is_dropped(atlas):
     cluster(atlas, "a", 3)
     unfinish(atlas, "cluster", "a")
@@ -142,6 +237,31 @@ def test_a_damaged_result_is_recomputed(atlas, tmp_path, capfd):
     assert cluster(atlas, "a", 3)
     assert "does not match its checksum: recomputed" in capfd.readouterr().err
     assert (ha.open(tmp_path / "x.atlas").read("labels") == 3).all()
+
+
+@pytest.mark.parametrize("group", [True, False])
+def test_the_empty_folders_of_a_deleted_result_are_deleted_by_the_next_one(atlas, group):
+    cluster(atlas, "a", 3)
+    left = [folder.parents[1] / "killed" for folder in folders(atlas, "cluster", "a")]
+    for folder in left:
+        folder.mkdir(parents=True)
+    if group:
+        (left[1] / "zarr.json").write_text("{}")
+    cluster(atlas, "b", 4)
+    assert not any(folder.exists() for folder in left) and (left[1].parent / "zarr.json").exists()
+    assert (ha.open(atlas.files.url).read("labels", of="a") == 3).all()
+
+
+def test_a_damaged_block_that_is_not_full_can_be_written_again(tmp_path):
+    atlas = planted(tmp_path / "x.atlas", drawn(np.ones((2, 3, 5)), 20), block=8)
+    block = tmp_path / "x.atlas/collect.zarr/pooled/c/2/0/0/0/0"
+    values, intact = atlas.read("pooled", slice(16, 20)), block.read_bytes()
+    for place in np.linspace(0, len(intact) - 1, 20).astype(int):
+        damaged = bytearray(intact)
+        damaged[place] ^= 0xFF
+        block.write_bytes(damaged)
+        writer(atlas, "collect", "collect").write_blocks("pooled", 16, values)
+        assert block.read_bytes() == intact
 
 
 def test_a_lost_block_is_an_error_and_not_a_block_of_fill_values(atlas):

@@ -304,7 +304,7 @@ def test_a_tokenizer_that_does_not_know_its_own_words_is_noted(folder):
 
 
 def test_packaged_weights_are_checked(monkeypatch):
-    monkeypatch.setattr(packaged, "SHA256", "0" * 64)
+    monkeypatch.setitem(packaged.SHA256, "packaged", "0" * 64)
     with pytest.raises(ModelError, match=r"model\.safetensors .* has sha256 53aa5117…, expected 00000000….*Reinstall"):
         models.load("packaged")
 
@@ -352,7 +352,7 @@ def test_one_model_of_two_modalities_reads_either(small):
 def test_an_empty_text_and_a_missing_image_are_data_errors(small, tmp_path):
     with pytest.raises(DataError, match="the text is empty"):
         models.attention(small("GPT-2").model, "")
-    with pytest.raises(DataError, match=r"gone\.png was readable when the collection started"):
+    with pytest.raises(DataError, match=r"gone\.png cannot be used: missing"):
         models.attention(small("ViT").model, tmp_path / "gone.png")
 
 

@@ -58,7 +58,7 @@ def test_an_atlas_is_accepted_by_path(path):
     assert ha.correlate.summary(str(path)) == ha.correlate.summary(atlas)
     assert ha.correlate.clusters(path, permutations=9).equals(atlas.table("clusters"))
     assert np.array_equal(ha.cluster.tree(path), atlas.read("labels"))
-    assert np.array_equal(ha.project.pca(str(path)), atlas.read("position"))
+    assert np.array_equal(ha.project.pca(str(path)), ha.open(path).read("position", of="pca"))
     ha.pipeline.analyze(path, encoder="stats", permutations=9)
     assert ha.cluster.sweep(path, methods=["kmeans"], ks=[2], sample=144).num_rows == 1
 
@@ -89,6 +89,21 @@ def test_representations_are_short(attention):
     long = ha.models.attention("packaged", Example("0", text="A cat, a cat. " * 40))
     assert len(repr(long)) < 250
     assert repr(long).endswith(" …>")
+
+
+def test_layouts_say_what_they_are_of():
+    text = "The cat sat on the mat. " * 12
+    layouts = ha.tsne.heads("packaged", text, heads="L0·H2, L1", restarts=1)
+    states = ha.tsne.hidden("packaged", text, layers=[0, 5])
+    active = ha.tsne.activity("packaged", text)
+    for result in (layouts, states, active):
+        assert re.match(
+            rf"<{type(result).__name__} of all-MiniLM-L6-v2: \d+ (heads|layers) × 86 (points|keys)", repr(result)
+        )
+        assert len(repr(result)) < 200
+    assert "1 restarts; least KL" in repr(layouts) and repr(states).startswith("<States of all-MiniLM-L6-v2: 2 layers")
+    html = layouts._repr_html_()
+    assert "and 1 more" in html and len(html) < 2000
 
 
 def test_a_notebook_shows_every_head_of_an_attention(attention):

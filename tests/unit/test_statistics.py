@@ -147,3 +147,46 @@ def test_the_table_of_phrases_in_the_docs():
             rows.setdefault(key, []).append(f"`{name}` {end}{bound}" if entry.low else f"`{name}`")
     lines += [f"| {key[0]} | {key[1]} | {', '.join(names)} | {key[2]} |" for key, names in rows.items()]
     assert_table(ROOT / "docs" / "correlate.md", "phrases", lines)
+
+
+COLUMNS = {"encoder": (60, 60, False), "causal": (60, 60, True), "cross": (40, 60, False)}
+
+
+def column_map(kind, scores):
+    """Attention to the same few tokens of one map, from the kernel and from slow loops; all tokens are words."""
+    n, m, causal = COLUMNS[kind]
+    queries = small_maps.words(n)
+    keys = small_maps.words(m) if kind == "cross" else queries
+    scores = scores[None].astype(np.float32)
+    fast = small_maps.text_statistics(scores, queries, keys, causal=causal)[2][0]
+    exact = small_maps.softmax(scores, causal)[0]
+    slow = reference.text(exact, queries, keys, small_maps.SPECIALS, small_maps.SEPARATOR, causal=causal)["same_few"]
+    value = dict(zip(small_maps.text_axis().names, fast, strict=True))["same_few"]
+    assert value == pytest.approx(slow, rel=1e-5, abs=1e-5)
+    return float(value)
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_the_same_few_tokens_are_the_mass_of_columns(kind):
+    """Two tokens that all queries attend to have nearly all of their mass, whatever else there is."""
+    n, m, _ = COLUMNS[kind]
+    noise = np.random.default_rng(0).standard_normal((n, m))
+    columns = noise + 4.5 * np.isin(np.arange(m), (9, 21))
+    mass = small_maps.softmax(columns[None], COLUMNS[kind][2])[0][:, [9, 21]].sum(1).mean()
+    assert 0.5 < mass < 0.8
+    assert 0.6 * mass < column_map(kind, columns) < mass
+    assert column_map(kind, noise) < 0.01
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@pytest.mark.parametrize("pattern", ["even", "near", "previous", "scattered", "first"])
+def test_other_patterns_have_no_columns(kind, pattern):
+    """Nor does a map in which each query attends to a token of its own, though some of these meet by chance."""
+    n, m, _ = COLUMNS[kind]
+    step = np.arange(m) - np.arange(n)[:, None]
+    scores = {
+        "even": np.zeros((n, m)), "near": -np.abs(step) / 3, "previous": 9.0 * (step == -1),
+        "scattered": 9.0 * np.eye(m)[np.random.default_rng(1).integers(0, m, n)],
+        "first": np.tile(9.0 * (np.arange(m) == 0), (n, 1)),
+    }  # fmt: skip
+    assert column_map(kind, scores[pattern]) < 0.005

@@ -50,7 +50,7 @@ def test_the_card_lists_the_contents(card, atlas):
     assert "--model FOLDER" in card["live_note"]
     listed = [name for name, stage in schema.STAGES.items() if stage.listed]
     assert [stage["stage"] for stage in card["stages"]] == listed
-    assert [stage["stage"] for stage in card["stages"] if not stage["done"]] == ["null", "tsne"]
+    assert [stage["stage"] for stage in card["stages"] if not stage["done"]] == ["null", "tsne", "qk"]
     assert [clustering["name"] for clustering in card["clusterings"]] == ["loose.one", "heads", "tree", "kmeans"]
     kmeans = card["clusterings"][2]
     assert (kmeans["clusters"], kmeans["correlated"], kmeans["noise"]) == (5, True, 0)
@@ -212,6 +212,27 @@ def test_what_changes_a_head_is_its_part_of_the_table(client, atlas):
     assert response["command"].endswith("--of loose.one")
 
 
+def test_findings_are_the_heads_that_switch_or_change(client, atlas):
+    payload = served.ask(client, ENDPOINTS.findings, clustering="kmeans").json()
+    facts = atlas.facts("correlate", "kmeans")
+    rows = atlas.table("changes", "kmeans").to_pylist()
+    ranked = {row["column"] for row in rows if row["rank"] is not None} - {*facts["same_columns"]}
+    assert {column["column"] for column in payload["columns"]} == ranked
+    assert payload["texts"] == max(row["groups"] for row in rows)
+    tested = {facts["labels"].get(row["column"], row["column"]) for row in rows if row["p"] is not None}
+    assert {*payload["compared"]} == tested
+    for column in payload["columns"]:
+        of_column = {(row["layer"], row["head"]): row for row in rows if row["column"] == column["column"]}
+        explained = {(head["layer"], head["head"]): head["explained"] for head in column["explained"]}
+        assert explained == {head: row["explained"] for head, row in of_column.items() if row["explained"] is not None}
+        mentioned = [head for group in column["switches"] for head in group["heads"]] + column["changed"]
+        assert {(head["layer"], head["head"]) for head in mentioned} == {
+            head for head, row in of_column.items() if row["rank"] is not None
+        }
+    response = error(client.get("/api/clusterings/loose.one/findings.json"), 404)
+    assert response["command"].endswith("--of loose.one")
+
+
 def test_clusters_that_are_not_correlated_have_numbers_and_a_command(client, atlas):
     payload = client.get("/api/clusterings/loose.one/clusters.json").json()
     labels = atlas.read("labels", of="loose.one")
@@ -320,7 +341,7 @@ def test_a_missing_stage_names_its_command(path, stage):
     client = served.client(served.bare())
     card = client.get("/api/atlas.json").json()
     assert not card["clusterings"] and not card["projections"]
-    assert [entry["done"] for entry in card["stages"]] == [True, True] + [False] * 5
+    assert [entry["done"] for entry in card["stages"]] == [True, True] + [False] * 6
     assert error(client.get(f"/api/{path}"), 404)["command"] == f"headatlas {stage} {served.bare().files.url}"
 
 

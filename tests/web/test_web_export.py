@@ -11,6 +11,7 @@ import pytest
 import headatlas as ha
 from headatlas.data import Example
 from headatlas.errors import OptionError, StoreError
+from headatlas.web import export_size
 from headatlas.web.api.endpoints import ENDPOINTS
 from headatlas.web.export import MARKER, export
 from support import served
@@ -55,6 +56,7 @@ def wanted(card, files):
             numbers = [row["cluster"] for row in clusters["clusters"]]
             yield from (ENDPOINTS.cluster.path(cluster=number, **name) for number in numbers)
     layers = [(index, head) for index, layer in enumerate(card["model"]["layers"]) for head in range(layer["heads"])]
+    yield from (ENDPOINTS.average.path(layer=layer, head=head) for layer, head in layers)
     for path in [path for path in files if re.fullmatch(r"api/examples/\d+\.json", path)]:
         example = json.loads(files[path])
         which = {"example": example["example"]}
@@ -66,8 +68,11 @@ def wanted(card, files):
             yield ENDPOINTS.pooled.path(**which)
         if example["image"]:
             yield ENDPOINTS.image.path(**which)
+            yield ENDPOINTS.thumbnail.path(**which)
         if example["full"]:
-            yield from (ENDPOINTS.full_map.path(layer=layer, head=head, **which) for layer, head in layers)
+            yield from (ENDPOINTS.layer_maps.path(layer=layer, **which) for layer in {layer for layer, _ in layers})
+        if example["vectors"]:
+            yield from (ENDPOINTS.layer_vectors.path(layer=layer, **which) for layer in {layer for layer, _ in layers})
         if example["tsne"]:
             yield ENDPOINTS.tsne.path(variant="tsne", **which)
             yield from (
@@ -104,8 +109,8 @@ def test_full_maps_of_the_first_examples(tmp_path):
     client = served.client(atlas)
     compared = assert_responses(exported, client)
     assert [path for path in wanted(json.loads(exported["api/atlas.json"]), exported) if path not in exported] == []
-    maps = [path for path in compared if "/full/" in path]
-    assert len(maps) == 2 * 72 and result.full == 2
+    maps = [path for path in compared if "/layers/" in path]
+    assert len(maps) == 2 * 6 and result.full == 2
     assert json.loads(exported["api/atlas.json"])["full_examples"] == [0, 1]
     for number in range(4):
         stored, live = (
@@ -113,9 +118,28 @@ def test_full_maps_of_the_first_examples(tmp_path):
             client.get(f"/api/examples/{number}.json").json(),
         )
         differ = {name for name in stored if stored[name] != live[name]}
-        assert differ == ({"tsne"} if number < 2 else {"full", "tsne", "note"})
+        assert differ == ({"tsne"} if number < 2 else {"full", "tsne", "note", "vectors"})
     assert "full maps of 2 examples" in json.loads(exported["api/examples/3.json"])["note"]
     assert export(atlas, tmp_path / "bare", full=9, static=None).full == 4  # there are no more
+
+
+def test_full_maps_of_as_many_examples_as_fit(tmp_path, capfd, monkeypatch):
+    atlas = served.real()
+    sizes = [2 * 72 * tokens.as_py() ** 2 for tokens in atlas.table("examples")["n_tokens"]]
+    monkeypatch.setattr(export_size, "LARGEST_FULL", sum(sizes[:2]) + 1)
+    result = export(atlas, tmp_path / "site", static=None)
+    assert result.full == 2 < len(sizes)
+    assert "full maps of more examples exceed" in capfd.readouterr().err
+    assert export(atlas, tmp_path / "site", full=3, static=None).full == 3
+    assert "exceed" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("full", [0, 2])
+def test_the_announced_size_is_near_the_truth(full, tmp_path, capfd):
+    result = export(served.real(), tmp_path / "site", full=full, static=None)
+    number, unit = re.search(r"writing about ([\d.]+) (KB|MB)", capfd.readouterr().err).groups()
+    announced = float(number) * {"KB": 1e3, "MB": 1e6}[unit]
+    assert result.bytes / 2 < announced < result.bytes * 2
 
 
 def test_without_the_model_there_are_no_full_maps(tmp_path, capfd):
@@ -131,13 +155,14 @@ def test_fewer_examples_always_include_the_exemplars_of_clusters(tmp_path, capfd
     wanted = {0, 1, 2, *shown}
     pages = {int(path.stem) for path in (tmp_path / "a" / "api" / "examples").glob("*.json")}
     assert pages == wanted and result.examples == len(wanted) < 40
-    assert f"{len(wanted)} of 40 examples have pooled maps, the others have no page" in capfd.readouterr().err
-    monkeypatch.setattr("headatlas.web.export.LARGEST", 800 * 60 + 5 * 3 * 4 * 64 * 2 + 40 * 60 * 20)
+    err = capfd.readouterr().err
+    assert f"pooled maps of {len(wanted)} of 40 examples" in err and "without pooled maps have no page" in err
+    monkeypatch.setattr("headatlas.web.export_size.LARGEST", 800 * 60 + 5 * 3 * 4 * 64 * 2 + 40 * 60 * 20)
     export(atlas, tmp_path / "b", full=0, static=None)
     example = json.loads((tmp_path / "b" / "api" / "examples" / "39.json").read_text())
     with_maps = {int(path.parent.name) for path in (tmp_path / "b" / "api" / "examples").glob("*/pooled.bin")}
     assert example["pooled"] == (39 in with_maps) and shown <= with_maps
-    assert "the others have their tokens only" in capfd.readouterr().err
+    assert "examples without pooled maps have their tokens only" in capfd.readouterr().err
 
 
 def test_only_an_earlier_export_is_replaced(tmp_path):

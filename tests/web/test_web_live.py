@@ -1,5 +1,6 @@
 """Full maps that are computed on request: exact, one at a time, and canceled when no client waits."""
 
+import io
 import shutil
 import socket
 import threading
@@ -107,6 +108,8 @@ def test_images_and_their_pictures(small, tmp_path):
     (tmp_path / "sent.png").write_bytes(sent.content)
     with Image.open(tmp_path / "sent.png") as shown, Image.open(pictures[1]) as original:
         assert np.array_equal(np.asarray(shown), np.asarray(original))
+    small_one = Image.open(io.BytesIO(client.get("/api/examples/1/thumbnail.png").content))
+    assert max(small_one.size) <= 128
     assert "reads images" in error(client.post("/api/try.json", json={"text": "a cat"}), 422)["message"]
     Image.new("RGB", (40, 50)).save(pictures[2])  # another picture under the same name: never a wrong map
     fresh = served.client(atlas, model=loaded.model)
@@ -124,7 +127,7 @@ def test_large_pictures_are_made_smaller_and_lose_their_metadata(tmp_path):
     note = PngInfo()
     note.add_text("Comment", "secret place")
     Image.new("RGB", (3000, 600)).save(tmp_path / "large.png", pnginfo=note)
-    sent = encoded_again(tmp_path / "large.png")
+    sent = encoded_again(str(tmp_path / "large.png"))
     assert b"secret place" in (tmp_path / "large.png").read_bytes() and b"secret place" not in sent
     (tmp_path / "small.png").write_bytes(sent)
     with Image.open(tmp_path / "small.png") as shown:

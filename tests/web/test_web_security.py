@@ -128,6 +128,7 @@ OURS = ({}, {"sec-fetch-site": "none"}, {"sec-fetch-site": "same-origin"}, {"ori
 VALUES = {
     "example": 0, "key": "0" * 32, "layer": 0, "head": 0, "variant": "tsne", "layouts": "heads", "projection": "pca",
     "column": "topic", "clustering": "kmeans", "cluster": 0,
+    "embedding": "pca", "measure": "trust", "point": 0,
 }  # fmt: skip
 
 

@@ -1,7 +1,12 @@
-// All requests of the page, to the server or to the files of an exported page. Responses are cached, so that going back
-// is instant.
+// All requests of the page. Responses are cached, so that going back is instant.
 import { paths, type Path, type Text } from "../generated/paths";
 import type { components } from "../generated/schema";
+import { embedded } from "./embedded";
+import { namedClusters, namedFindings, namedProfiles, namedTree, names, type Notes } from "./names.svelte";
+import type { HeadRef } from "./selection.svelte";
+import { send } from "./transport";
+
+export type { Clusters, ClusterRow, NodeRow, Notes, Profiles, Tree } from "./names.svelte";
 
 type Schemas = components["schemas"];
 export type AtlasCard = Schemas["AtlasCard"];
@@ -13,30 +18,36 @@ export type ClusteringCard = Schemas["ClusteringCard"];
 export type StageCard = Schemas["StageCard"];
 export type Heads = Schemas["Heads"];
 export type HeadRow = Schemas["HeadRow"];
-export type Clusters = Schemas["Clusters"];
-export type ClusterRow = Schemas["ClusterRow"];
-export type Tree = Schemas["Tree"];
-export type NodeRow = Schemas["NodeRow"];
 export type Place = Schemas["Place"];
 export type NullShare = Schemas["NullShare"];
 export type NullModels = Schemas["NullModels"];
 export type UnlikeHead = Schemas["UnlikeHead"];
 export type Change = Schemas["Change"];
+export type Findings = Schemas["Findings"];
 export type Cluster = Schemas["Cluster"];
 export type Cell = Schemas["Cell"];
 export type Evidence = Schemas["Evidence"];
-export type Profiles = Schemas["Profiles"];
 export type Profile = Schemas["Profile"];
 export type Examples = Schemas["Examples"];
+export type Computed = Schemas["Computed"];
 export type Texts = Schemas["Texts"];
 export type Example = Schemas["Example"];
 export type Token = Schemas["Token"];
 export type CustomText = Schemas["CustomText"];
+export type TextPatterns = Schemas["TextPatterns"];
+export type TextStatistics = Schemas["TextStatistics"];
 export type Tsne = Schemas["Tsne"];
 export type HeadLayout = Schemas["HeadLayout"];
 export type StateLayout = Schemas["StateLayout"];
 export type PositionScale = Schemas["PositionScale"];
 export type Progress = Schemas["Progress"];
+export type Embedding = Schemas["Embedding"];
+export type EmbeddedHead = Schemas["EmbeddedHead"];
+export type EmbeddedTokens = Schemas["EmbeddedTokens"];
+export type PointColumn = Schemas["PointColumn"];
+export type Honesty = Schemas["Honesty"];
+export type Average = Schemas["Average"];
+export type Means = Schemas["Means"];
 type ErrorResponse = Schemas["ErrorResponse"];
 
 /** An error with what to do next. */
@@ -86,7 +97,7 @@ function evict(newest: object) {
 async function request(path: string, options?: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, options);
+    response = await send(path, options);
   } catch (error) {
     if (options?.signal?.aborted) throw error;
     throw new ApiError(0, "The server does not respond.", "Start it again.", "headatlas serve x.atlas");
@@ -114,8 +125,8 @@ export const buffer = (path: Path<Uint16Array>) =>
     return [new Uint16Array(bytes), bytes.byteLength];
   });
 
-/** A full map. The request is aborted by the signal, so that the server can stop computing. */
-export async function fullMap(path: Path<Uint16Array>, signal: AbortSignal): Promise<Uint16Array> {
+/** An array of u16 values that is computed. The request is aborted by the signal, so that the server can stop. */
+async function computed(path: Path<Uint16Array>, signal: AbortSignal): Promise<Uint16Array> {
   const hit = cache.get(path);
   if (hit) return hit.value as Promise<Uint16Array>;
   const bytes = await (await request(path, { signal })).arrayBuffer();
@@ -123,6 +134,27 @@ export async function fullMap(path: Path<Uint16Array>, signal: AbortSignal): Pro
   await cached(path, async () => [values, bytes.byteLength]);
   return values;
 }
+
+/** The full maps of a layer (head, query, key). */
+export const layerMaps = (atlas: AtlasCard, text: Text, layer: number, signal: AbortSignal) =>
+  atlas.static ? buffer(paths.layerMaps({ ...text, layer })) : computed(paths.layerMaps({ ...text, layer }), signal);
+
+/** One full map. An exported page has those of a layer in one file. */
+export async function fullMap(
+  atlas: AtlasCard,
+  text: Text,
+  { layer, head }: HeadRef,
+  signal: AbortSignal,
+): Promise<Uint16Array> {
+  if (!atlas.static) return computed(paths.fullMap({ ...text, layer, head }), signal);
+  const maps = await layerMaps(atlas, text, layer, signal);
+  const size = maps.length / atlas.model.layers[layer].heads;
+  return maps.subarray(head * size, (head + 1) * size);
+}
+
+/** All pooled maps (layer, head, r, r) of an example or of custom text. */
+export const pooledMaps = ({ example, key }: Example, signal: AbortSignal) =>
+  key === null ? buffer(paths.pooled({ example })) : computed(paths.customPooled({ key }), signal);
 
 /** Head t-SNE layouts of a text; aborted by the signal. */
 export async function fetchLayouts(path: Path<Tsne>, signal: AbortSignal): Promise<Tsne> {
@@ -148,25 +180,71 @@ export async function tryText(body: CustomText, signal: AbortSignal): Promise<Ex
 /** The parameters of API paths of an example or of custom text. */
 export const textOf = ({ example, key }: Example): Text => (key === null ? { example } : { key });
 
-/** One pooled map. An exported page has them in one file per example. */
+/** The address of an image for an element that shows it. */
+export const image = (path: Path<Blob>) =>
+  embedded
+    ? cached<string>(path, async () => {
+        const blob = await (await request(path)).blob();
+        return [URL.createObjectURL(blob), blob.size];
+      })
+    : Promise.resolve<string>(path);
+
+/** One pooled map. An exported page has them in one file per example, a page that is a single file one by one. */
 export async function pooledMap(atlas: AtlasCard, example: number, layer: number, head: number): Promise<Uint16Array> {
-  if (!atlas.static) return buffer(paths.pooledMap({ example, layer, head }));
+  if (!atlas.static || embedded) return buffer(paths.pooledMap({ example, layer, head }));
+  if (atlas.pooled_examples && !atlas.pooled_examples.includes(example))
+    throw new ApiError(404, "This map is not part of the exported page.");
   const size = atlas.resolution ** 2;
   const maps = await buffer(paths.pooled({ example }));
   const first = (layer * atlas.model.heads + head) * size;
   return maps.subarray(first, first + size);
 }
 
+export const fetchNotes = async () => (await (await request(paths.notes())).json()) as Notes;
+
+/** Change one entry of the notes; returns all of them. */
+export async function changeNotes(body: Schemas["NotesChange"]): Promise<Notes> {
+  const headers = { "content-type": "application/json" };
+  const response = await request(paths.changeNotes(), { method: "POST", headers, body: JSON.stringify(body) });
+  return (await response.json()) as Notes;
+}
+
+const renamed = new WeakMap<object, { notes: Notes; value: unknown }>();
+
+/** A response with the names that a person gave; it is made again when these change. */
+async function withNames<T extends object, Named>(loading: Promise<T>, rename: (value: T) => Named): Promise<Named> {
+  const { notes } = names; // read before the response arrives, so that what shows it depends on the notes
+  const value = await loading;
+  const hit = renamed.get(value);
+  if (hit?.notes === notes) return hit.value as Named;
+  const named = rename(value);
+  renamed.set(value, { notes, value: named });
+  return named;
+}
+
 export const get = {
   atlas: () => json(paths.atlas()),
   heads: () => json(paths.heads()),
-  clusters: (clustering: string) => json(paths.clusters({ clustering })),
-  tree: (clustering: string) => json(paths.tree({ clustering })),
-  profiles: (clustering: string) => json(paths.profiles({ clustering })),
+  clusters: (clustering: string) => withNames(json(paths.clusters({ clustering })), namedClusters),
+  tree: (clustering: string) => withNames(json(paths.tree({ clustering })), namedTree),
+  profiles: (clustering: string) =>
+    withNames(json(paths.profiles({ clustering })), (profiles) => namedProfiles(profiles, clustering)),
   changes: (clustering: string, layer: number, head: number) => json(paths.changes({ clustering, layer, head })),
+  findings: (clustering: string) => withNames(json(paths.findings({ clustering })), namedFindings),
   cluster: (clustering: string, cluster: number) => json(paths.cluster({ clustering, cluster })),
   unlike: (clustering: string, example: number) => json(paths.unlike({ clustering, example })),
+  neighbors: (projection: string, map: { example: number; layer: number; head: number }) =>
+    json(paths.neighbors({ projection, ...map })),
   examples: () => json(paths.examples()),
+  computed: () => json(paths.computed()),
   texts: () => json(paths.texts()),
+  textPatterns: (key: string, clustering: string) => json(paths.customPatterns({ key, clustering })),
+  textStatistics: (key: string) => json(paths.customStatistics({ key })),
   example: (example: number) => json(paths.example({ example })),
+  embedding: (embedding: string) => json(paths.qk({ embedding })),
+  embeddedTokens: (embedding: string) => json(paths.qkTokens({ embedding })),
+  honesty: (embedding: string, { layer, head }: HeadRef) => json(paths.qkHonesty({ embedding, layer, head })),
+  nearPoints: (embedding: string, { layer, head }: HeadRef, point: number) =>
+    json(paths.qkNeighbors({ embedding, layer, head, point })),
+  average: ({ layer, head }: HeadRef) => json(paths.average({ layer, head })),
 };

@@ -3,6 +3,7 @@ import {
   decodeAmount,
   decodeAttention,
   decodeCode,
+  decodeHalf,
   decodeLabel,
   decodePosition,
   encodeCode,
@@ -34,4 +35,10 @@ it("decodes positions", () => {
 it("decodes attention", () => {
   expect([0, 65535].map(decodeAttention)).toEqual([0, 1]);
   expect(decodeAttention(32768)).toBeCloseTo(0.25, 4);
+});
+
+it("decodes halves", () => {
+  expect([0, 15360, 49152, 31743].map(decodeHalf)).toEqual([0, 1, -2, 65504]);
+  expect(decodeHalf(1)).toBeCloseTo(2 ** -24, 12);
+  expect([decodeHalf(32256), decodeHalf(31744), decodeHalf(64512)]).toEqual([NaN, Infinity, -Infinity]);
 });

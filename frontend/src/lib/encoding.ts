@@ -1,6 +1,6 @@
 // The binary arrays of the server hold little-endian u16 values. This is the only file that knows what they mean; the
 // special values are declared in Python.
-import { FULL, MISSING, NOISE, TOP, UNKNOWN } from "../generated/encoding";
+import { CODES, FULL, MISSING, NOISE, TOP, UNKNOWN } from "../generated/encoding";
 
 export { CODES, FULL, MISSING, NOISE, TOP, UNKNOWN, UNPLACED } from "../generated/encoding";
 
@@ -29,3 +29,18 @@ export const encodePosition = (value: number, center: number, step: number) => (
 
 /** An attention weight: it is encoded by its square root. */
 export const decodeAttention = (weight: number) => (weight / FULL) ** 2;
+
+let halves: Float32Array | null = null;
+
+/** A 16-bit floating point number by its bits. */
+export function decodeHalf(bits: number): number {
+  halves ??= Float32Array.from({ length: CODES }, (_, code) => halfOf(code));
+  return halves[bits];
+}
+
+function halfOf(bits: number): number {
+  const [sign, exponent, fraction] = [bits & 0x8000 ? -1 : 1, (bits >> 10) & 0x1f, (bits & 0x3ff) / 0x400];
+  if (exponent === 0) return sign * 2 ** -14 * fraction;
+  if (exponent === 0x1f) return fraction ? NaN : sign * Infinity;
+  return sign * 2 ** (exponent - 15) * (1 + fraction);
+}

@@ -58,7 +58,16 @@ const tree: Tree = {
     last_leaf,
   })),
 };
-const card = { name: "tree", method: "tree", level: "maps", clusters: 2, noise: 0, stability: 1, correlated: true };
+const card = {
+  name: "tree",
+  key: "0a1b2c3d",
+  method: "tree",
+  level: "maps",
+  clusters: 2,
+  noise: 0,
+  stability: 1,
+  correlated: true,
+};
 const [LAYERS, HEADS] = [2, 2];
 // the last head does not exist
 const leaves = Uint16Array.from({ length: 100 }, (_, i) => (i % 4 === 3 ? MISSING : (7 * i + (i >> 3)) % 5));

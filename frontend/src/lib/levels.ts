@@ -47,6 +47,7 @@ export function rowOf(node: NodeRow, heads: ClusterRow["heads"]): ClusterRow {
   return {
     cluster: numberOf(node),
     name: node.name,
+    ...(node.automatic !== undefined && { automatic: node.automatic }),
     phrases: node.phrases,
     maps: node.maps,
     share: node.share,

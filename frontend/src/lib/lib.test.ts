@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { asCsv } from "./export";
+import { asCsv } from "./csv";
 import { CATEGORIES, categoryColor, categoryMark, ramp, textColorOn, scaleColor } from "./palette";
-import { matches } from "./search";
+import { fold, matches } from "./search";
 import { commandsFor } from "./stages";
 
 test("tables are written as CSV with quoting", () => {
@@ -17,10 +17,29 @@ test("tables are written as CSV with quoting", () => {
   expect(csv).toBe('id,text\r\na,"he said ""no"", twice"\r\n1,\r\n"line\nbreak",2.5\r\n"[0,1]","[{""layer"":0}]"\r\n');
 });
 
+test("units are in the header of a CSV, but not for columns of a dataset", () => {
+  const rows = [[0.5, 12]];
+  expect(asCsv({ columns: ["share", "n_tokens"], rows })).toBe("share [share of maps],n_tokens [tokens]\r\n0.5,12\r\n");
+  expect(asCsv({ columns: ["share", "age"], rows, units: { age: "years" } })).toBe("share,age [years]\r\n0.5,12\r\n");
+});
+
 test("examples are found by id first, then by text, each once", () => {
   expect(matches("Tide", ["a", "tides-1", "b"], ["the tide", "tides", "none"])).toEqual([1, 0]);
   expect(matches("t", ["t", "t", "t"], ["", "", ""], 2)).toEqual([0, 1]);
   expect(matches("  ", ["a"], ["a"])).toEqual([]);
+});
+
+test("searches ignore case, accents and the kind of quotation marks and apostrophes", () => {
+  const texts = ["I don’t know.", "He said «non».", "“Über” the cafe\u0301", "don't", "ดี ดู"];
+  const found = (query: string) => matches(query, [], texts);
+  expect(found("don't")).toEqual([0, 3]);
+  expect(found("DON‘T")).toEqual([0, 3]);
+  expect(found('"non"')).toEqual([1]);
+  expect(found("uber")).toEqual([2]);
+  expect(found("CAFÉ")).toEqual([2]);
+  expect(found("ดู")).toEqual([4]);
+  expect(found("ด")).toEqual([4]);
+  expect(fold("ดี")).not.toBe(fold("ดู")); // vowel signs are no accents
 });
 
 test("colors of categories repeat after ten, with another mark", () => {

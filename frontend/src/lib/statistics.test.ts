@@ -22,7 +22,7 @@ describe("declared statistics", () => {
   });
   it("are found by their phrases, a target or a manner each", () => {
     const names = (phrase: string) => phrased(phrase)?.statistics.map((entry) => entry.name);
-    expect(names("distant tokens")).toEqual(["distance_share"]);
+    expect(names("distant tokens")).toEqual(["reach", "distance_share"]); // the first that an atlas has
     expect(names("focuses sharply")).toEqual(["entropy_relative", "largest"]);
     expect(names("rests on separators")).toEqual(["rest_to_sep", "special:[SEP]", "special:</s>"]);
     expect(names("rests on <mask>")).toEqual(["special:<mask>"]);

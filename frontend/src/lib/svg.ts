@@ -1,4 +1,6 @@
 // SVG elements, and the text of a page element as SVG: every line at its position, truncated where the page does it.
+import { xmlText, type Shape } from "./shapes";
+
 export const NS = "http://www.w3.org/2000/svg";
 
 /** A rectangle on the screen. */
@@ -9,28 +11,30 @@ export interface Extent {
   bottom: number;
 }
 
-export function svgElement(name: string, attributes: Record<string, string | number>): SVGElement {
+export function svgElement(name: string, attributes: Shape["attributes"]): SVGElement {
   const element = document.createElementNS(NS, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  for (const [key, value] of Object.entries(attributes))
+    if (value !== undefined) element.setAttribute(key, String(value));
   return element;
 }
 
-const SKIPPED = "svg, canvas, select, input, textarea, option, [data-no-export], [role=menu], .sr-only";
+/** A plain value as an SVG element. */
+export function shapeElement({ name, attributes, children, text }: Shape): SVGElement {
+  const element = svgElement(name, attributes);
+  if (children) element.append(...children.map(shapeElement));
+  if (text !== undefined) element.textContent = xmlText(text);
+  return element;
+}
 
-/** Append the text of an element to `out`; `reach` is called with the extent of every line. */
-export function appendText(element: Element, out: SVGElement, reach: (extent: Extent) => void) {
-  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-  for (let text = walker.nextNode() as Text | null; text; text = walker.nextNode() as Text | null) {
-    const parent = text.parentElement!;
-    if (!text.textContent?.trim() || parent.closest(SKIPPED)) continue;
-    const style = getComputedStyle(parent);
-    if (style.visibility === "hidden" || style.opacity === "0") continue;
-    const clip = clippingAncestor(parent, element);
-    for (const { content, box } of visibleLines(text, clip, style)) {
-      reach(box);
-      out.append(textElement(content, box, style));
-    }
-  }
+/** The visible lines of a text node as SVG, with the extent of each. */
+export function textElements(
+  text: Text,
+  style: CSSStyleDeclaration,
+  root: Element,
+): { line: SVGElement; box: Extent }[] {
+  if (!text.textContent?.trim()) return [];
+  const clip = clippingAncestor(text.parentElement!, root);
+  return visibleLines(text, clip, style).map(({ content, box }) => ({ line: textElement(content, box, style), box }));
 }
 
 function textElement(content: string, box: Extent, style: CSSStyleDeclaration): SVGElement {
@@ -55,7 +59,7 @@ function textElement(content: string, box: Extent, style: CSSStyleDeclaration): 
         }
       : {}),
   });
-  element.textContent = content;
+  element.textContent = xmlText(content);
   return element;
 }
 

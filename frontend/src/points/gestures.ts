@@ -6,6 +6,7 @@ export interface Handlers {
   pan(dx: number, dy: number): void;
   zoom(factor: number, x: number, y: number): void;
   reset(): void;
+  zoomToSelection(): void;
   /** The lasso drawn so far, in pixels; `done` when the pointer is released. Null: canceled. */
   draw(line: [number, number][] | null, done: boolean): void;
   hover(x: number, y: number): void;
@@ -101,6 +102,7 @@ function handleKey(event: KeyboardEvent, canvas: HTMLElement, handlers: Handlers
   } else if (event.key === "+" || event.key === "=") zoom(KEY_ZOOM);
   else if (event.key === "-" || event.key === "_") zoom(1 / KEY_ZOOM);
   else if (event.key === "0") handlers.reset();
+  else if (event.key === "z") handlers.zoomToSelection();
   else if (event.key === "l") handlers.toggleLasso();
   else if (event.key === "Enter") handlers.open(null);
   else if (event.key !== "Escape" || !handlers.clear()) return; // Esc is left to the page if there is nothing to clear

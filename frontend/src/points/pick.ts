@@ -150,11 +150,13 @@ export function gridOf(positions: Uint16Array): GridIndex {
 }
 
 /** The bounding box of the points; null if there are none. */
-export function boundsOf(positions: Uint16Array): Bounds | null {
+export function boundsOf(positions: Uint16Array, members: Uint32Array | null = null): Bounds | null {
   const bounds = { left: PLANE, bottom: PLANE, right: -1, top: -1 };
-  for (let i = 0; i < positions.length; i += 2) {
-    const x = positions[i];
-    const y = positions[i + 1];
+  const total = members?.length ?? positions.length >> 1;
+  for (let k = 0; k < total; k++) {
+    const i = members ? members[k] : k;
+    const x = positions[2 * i];
+    const y = positions[2 * i + 1];
     if (x === UNPLACED) continue;
     if (x < bounds.left) bounds.left = x;
     if (x > bounds.right) bounds.right = x;

@@ -20,6 +20,8 @@ export interface Scene {
   cameras: readonly Camera[]; // of each panel; or one for all
 }
 
+const EXPORTED = 3; // device pixels per CSS pixel in exported files
+const LARGEST = 8192; // device pixels that every WebGL2 canvas supports
 const IDLE = 120; // milliseconds without movement before larger samples are drawn
 const ALL_STALE = { lists: true, positions: true, keys: true, table: true };
 const NONE_STALE = { lists: false, positions: false, keys: false, table: false };
@@ -87,8 +89,15 @@ export class PointRenderer {
     this.sample();
   }
 
+  /** All points on a copy of the canvas in the resolution of exported files; then resize it back. */
+  enlarged(width: number, height: number): HTMLCanvasElement {
+    const ratio = Math.min(EXPORTED, LARGEST / Math.max(width, height));
+    this.resize(Math.round(ratio * width), Math.round(ratio * height), ratio);
+    return this.snapshot();
+  }
+
   /** A copy of the canvas with all points drawn. */
-  snapshot(): HTMLCanvasElement {
+  private snapshot(): HTMLCanvasElement {
     this.upload();
     this.surface.begin(false);
     this.shown = new Pass(sampleBatches(this.order.runs, Infinity)).advance(Infinity, this.draw);

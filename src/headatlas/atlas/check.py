@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,17 +42,40 @@ def damage(atlas: Atlas) -> tuple[int, list[Damage]]:
     """The number of files that were checked, and those that are damaged; shows a progress bar."""
     results = [_listed(atlas, stage, entry) for stage in schema.STAGES for entry in atlas.entries(stage)]
     total = 1 + sum(len(result.files) for result in results)
-    found = [item for result in results for item in result.damage] + list(_copy_damage(atlas))
+    found = list(_copy_damage(atlas))
     with progress.bar("checking", total, "files") as advance:
         advance(1)  # atlas.json was checked when it was opened
         for result in results:
-            for name, expected in result.files.items():
-                fault = checksums.fault(atlas.files, name, expected)
-                found += [Damage(name, fault, _repair(result.stage))] if fault else []
-                advance(1)
-            known = {*result.files, *(item.path for item in found)}
-            found += _read(atlas, result, known) if result.entry["done"] else []
+            faulty = [*result.damage, *_faults(atlas, result, advance)]
+            known = {*result.files, *(item.path for item in faulty)}
+            faulty += _read(atlas, result, known) if result.entry["done"] else []
+            if faulty and not result.entry["done"]:
+                faulty = _still(atlas, result, faulty)
+            if faulty and _is_current(result, atlas.files.url):
+                found += faulty
     return total, found
+
+
+def _faults(atlas: Atlas, result: Listed, advance: Callable[[int], None]) -> Iterator[Damage]:
+    """The files that do not match their checksums."""
+    for name, expected in result.files.items():
+        fault = checksums.fault(atlas.files, name, expected)
+        if fault:
+            yield Damage(name, fault, _repair(result.stage))
+        advance(1)
+
+
+def _still(atlas: Atlas, result: Listed, faulty: list[Damage]) -> list[Damage]:
+    """What is wrong at a second look: the process that writes a result may have changed or deleted parts of it."""
+    again = _listed(atlas, result.stage, result.entry)
+    return [*again.damage, *(item for item in _faults(atlas, again, lambda _: None) if item in faulty)]
+
+
+def _is_current(result: Listed, url: str) -> bool:
+    """Whether a result is still in atlas.json as it was: else another process replaced it while it was checked."""
+    from headatlas.atlas.store import Atlas
+
+    return result.entry in Atlas.open(url).entries(result.stage)
 
 
 def _listed(atlas: Atlas, stage: str, entry: Entry) -> Listed:
@@ -66,7 +89,7 @@ def _listed(atlas: Atlas, stage: str, entry: Entry) -> Listed:
         manifests = [name for name in manifests if f"{folder}/{name}" != header.COPY]
     for name in manifests:
         try:
-            content = checksums.read_manifest(atlas.files.read(f"{folder}/{name}"))
+            content = checksums.read_manifest(atlas.files.find(f"{folder}/{name}") or b"")
             listed.files.update(checksums.checksums_of(content))
         except (ValueError, RecursionError):
             listed.damage.append(Damage(f"{folder}/{name}", "is damaged", _repair(stage)))

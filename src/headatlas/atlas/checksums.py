@@ -50,7 +50,7 @@ def recorded(files: Files, folder: str) -> dict[str, Checksum]:
     for name in files.names(folder):
         if name.endswith(".json") and not name.startswith(BLOCK):
             try:
-                checksums |= checksums_of(read_manifest(files.read(f"{folder}/{name}")))
+                checksums |= checksums_of(read_manifest(files.find(f"{folder}/{name}") or b""))
             except (ValueError, RecursionError):
                 continue
     return checksums
@@ -58,9 +58,9 @@ def recorded(files: Files, folder: str) -> dict[str, Checksum]:
 
 def fault(files: Files, name: str, expected: Checksum) -> str | None:
     """What is wrong with a file, or None."""
-    if not files.exists(name):
+    info = files.info(name)
+    if info is None:
         return "is missing"
-    info = files.system.info(files.path(name))
     if expected.size is not None and info["size"] != expected.size:
         return f"has {info['size']:,} bytes instead of {expected.size:,}"
     key = (files.url, name, expected.digest, *(str(info.get(fact)) for fact in FACTS))

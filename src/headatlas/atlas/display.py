@@ -96,6 +96,9 @@ def html(atlas: Atlas) -> str:
     from headatlas.models.pictures import HOW, facts_table, grid  # which imports torch
 
     facts = {"model": _model(atlas), "data": _data(atlas), "collect": _state(atlas, "collect")}
+    for name, stage in schema.STAGES.items():
+        if stage.listed and name != schema.COLLECT and name in atlas.done:
+            facts[name] = ", ".join(atlas.results(name))
     pictures = grid(mean_maps(atlas), f"Mean map of each head: {HOW}") if "collect" in atlas.done else ""
     return f"<div>{facts_table(facts)}{pictures}</div>"
 

@@ -22,11 +22,14 @@ from typing import Any
 
 from headatlas import __version__, parallel, progress
 from headatlas.atlas import header, lock, schema
+from headatlas.atlas.forecast import Forecast
 from headatlas.atlas.store import Atlas, Entry, folder_of
 from headatlas.atlas.writer import Place, Writer, block_name, key_of, kinds
-from headatlas.errors import BusyError, DamagedChunk, OptionError, StoreError
+from headatlas.errors import BusyError, DamagedChunk, OptionError, ReplacedError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+WAIT = 1.0  # seconds to wait for a process that holds the lock of a result only to clean up
+GROUP = "zarr.json"  # the metadata of a group of arrays
 TABLES = "tables"  # the manifest of what is written when a result is finished
 METADATA = "metadata"  # the manifest of the metadata of its arrays
 
@@ -127,32 +130,40 @@ def result(
 
 def _write(atlas: Atlas, place: Place, made_by: Recipe) -> Iterator[Result]:
     _enter(atlas, place, made_by)
-    _sweep(atlas, place)
     writing = Result(atlas, place, finished=False)
+    writing.sweep()
     for damage in _damage(writing):
         writing.report(damage)
     try:
         yield writing
-    except BaseException:
-        if not writing.manifests() and not _is_used(atlas, place):
-            _withdraw(atlas, place)  # nothing is lost: no work was finished
+    except BaseException as error:
+        replaced = not _is_current(atlas, place)
+        if replaced or (not writing.manifests() and not _is_used(atlas, place)):
+            _withdraw(atlas, place)  # nothing is lost: no work was finished, or its inputs are gone
+        if replaced and isinstance(error, Exception):  # reading two results in turn can fail in any way
+            raise _replaced(place) from error
         raise
 
 
-def _sweep(atlas: Atlas, place: Place) -> None:
-    """Delete what a killed writer of this result left half written."""
-    for folder in place.folders:
-        atlas.files.sweep(folder)
-    for table in schema.STAGES[place.stage].tables:
-        atlas.files.sweep_partial(table.path(place.folder))
+def _is_current(atlas: Atlas, place: Place) -> bool:
+    """Whether a result that is being written, and what it is made from, are still in atlas.json."""
+    atlas.refresh()
+    entry = _entry(atlas, place)
+    return entry is not None and _inputs_exist(atlas, entry)
+
+
+def _replaced(place: Place) -> ReplacedError:
+    return ReplacedError(
+        f"{place.stage} {place.name}: what it was made from was replaced meanwhile. Run the same command again"
+    )
 
 
 @contextmanager
 def _locked(atlas: Atlas, place: Place) -> Iterator[None]:
-    what = f"{place.stage} {place.name}"
+    what = place.stage if place.stage == place.name else f"{place.stage} {place.name}"
     with ExitStack() as stack:
         try:
-            previous = stack.enter_context(lock.hold(atlas.files, _lock_name(place)))
+            previous = stack.enter_context(lock.hold(atlas.files, _lock_name(place), wait=WAIT))
         except BusyError as error:
             raise BusyError(f"{what} of {error}. Wait for it, or choose another name", error.holder) from None
         if previous is not None:
@@ -181,18 +192,26 @@ def run_blocks(
 
     The function writes its block and its manifest, and returns the number of units done. `facts` are those that a
     finished block must have in its manifest. `threads` limits the threads of this process, where neither `workers` nor
-    a `scheduler` is given.
+    a `scheduler` is given. A run that will be long is announced after a few blocks, with its duration and size on disk.
     """
     names = {block_name(number): number for number in range(len(ranges))}
     numbers = [names[name] for name in writing.pending(names, facts)]
     if not numbers:
         return
+    total = sum(len(ranges[number]) for number in numbers)
+
+    def bytes_per_unit() -> float:
+        units = {task: len(ranges[names[task]]) for task in writing.manifests() if task in names}
+        return sum(map(writing.bytes_of, units)) / max(1, sum(units.values()))
+
+    forecast = Forecast(title, unit, total, workers or threads or parallel.cores(), bytes_per_unit)
     with (
-        progress.bar(title, sum(len(ranges[number]) for number in numbers), unit) as advance,
+        progress.bar(title, total, unit) as advance,
         closing(parallel.run(work, numbers, threads=threads, workers=workers, scheduler=scheduler)) as counts,
     ):
         for count in counts:
             advance(count)
+            forecast.advance(count)
 
 
 # entries of atlas.json
@@ -201,7 +220,7 @@ def run_blocks(
 def _resolved(atlas: Atlas, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Inputs that are results of stages, as NAME/KEY."""
     return {
-        name: folder_of(name, atlas.results(name)[value]) if name in schema.STAGES else value
+        name: folder_of(name, atlas.results(name)[atlas.needed(name, value)]) if name in schema.STAGES else value
         for name, value in inputs.items()
     }
 
@@ -255,9 +274,7 @@ def _publish(atlas: Atlas, place: Place, facts: dict[str, Any], manifests: int) 
     """Mark a result as done and the latest; returns those that it replaces, with the reason."""
     entry = _entry(atlas, place)
     if entry is None or not _inputs_exist(atlas, entry):
-        raise StoreError(
-            f"{place.stage} {place.name}: what it was made from was replaced meanwhile. Run the same command again"
-        )
+        raise _replaced(place)
     older = [other for other in atlas.entries(place.stage) if other["name"] == place.name and other is not entry]
     dropped = []
     for other in older:
@@ -336,6 +353,17 @@ def _collect_garbage(atlas: Atlas, locked: Place | None = None) -> None:
         with suppress(BusyError), lock.hold(atlas.files, _lock_name(place)):
             if _entry(Atlas.open(place.url), place) is None:  # it may have begun since this handle was refreshed
                 _delete(atlas, place)
+    _remove_emptied(atlas)
+
+
+def _remove_emptied(atlas: Atlas) -> None:
+    """Delete folders of names whose results are deleted: a process was killed before it could do this."""
+    for stage in schema.STAGES:
+        for folder in kinds(stage) if stage != schema.COLLECT else ():
+            for name in filter(NAME.fullmatch, atlas.files.names(folder)):
+                if name != GROUP and atlas.files.names(f"{folder}/{name}") in ([], [GROUP]):
+                    with suppress(BusyError), lock.hold(atlas.files, f"{stage}.{name}"):
+                        atlas.files.remove_empty(f"{folder}/{name}")
 
 
 def _unlisted(atlas: Atlas) -> list[Place]:

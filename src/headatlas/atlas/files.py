@@ -19,6 +19,13 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 class Files:
     """A folder, local or behind an fsspec URL. Paths are relative to it and use `/`."""
 
@@ -49,16 +56,32 @@ class Files:
         with self.guard(name):
             return bytes(self.system.cat_file(self.path(name)))
 
+    def find(self, name: str) -> bytes | None:
+        """The bytes of a file; None if it does not exist. Another process may delete it at any moment."""
+        try:
+            return self.read(name)
+        except FileNotFoundError:
+            return None
+
     def digest(self, name: str) -> str | None:
         """The sha256 of a file; None if it does not exist."""
-        if not self.exists(name):
+        try:
+            with self.guard(name), self.system.open(self.path(name), "rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except FileNotFoundError:
             return None
-        with self.guard(name), self.system.open(self.path(name), "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def info(self, name: str) -> dict[str, Any] | None:
+        """Size and time of a file; None if it does not exist."""
+        try:
+            return dict(self.system.info(self.path(name)))
+        except FileNotFoundError:
+            return None
 
     def size_of(self, name: str) -> int | None:
         """Bytes of a file; None if it does not exist."""
-        return int(self.system.info(self.path(name))["size"]) if self.exists(name) else None
+        info = self.info(name)
+        return None if info is None else int(info["size"])
 
     def write(self, name: str, content: bytes) -> None:
         """Replace a file."""
@@ -98,9 +121,10 @@ class Files:
 
     def names(self, folder: str = "") -> list[str]:
         """Names of the files and folders in a folder, sorted; none if it does not exist."""
-        if not self.exists(folder):
+        try:
+            paths: list[Any] = self.system.ls(self.path(folder), detail=False)
+        except FileNotFoundError:
             return []
-        paths: list[Any] = self.system.ls(self.path(folder), detail=False)
         return sorted(str(path).rstrip("/").rpartition("/")[2] for path in paths)
 
     def remove(self, folder: str) -> None:
@@ -129,8 +153,11 @@ class Files:
                 partial.unlink(missing_ok=True)
 
     def size(self) -> int:
-        """Bytes of all files."""
-        return int(self.system.du(self.root)) if self.exists() else 0
+        """Bytes of all files; those that are deleted meanwhile do not count."""
+        if not self.local:
+            return int(self.system.du(self.root)) if self.exists() else 0
+        files = (Path(folder) / name for folder, _, names in os.walk(self.root) for name in names)
+        return sum(_size(file) for file in files)
 
     @contextmanager
     def guard(self, name: str = "") -> Iterator[None]:

@@ -40,17 +40,18 @@ def read(files: Files) -> Header:
 
 
 def write(files: Files, header: Mapping[str, Any]) -> None:
-    """Replace the header, then its copy."""
+    """Replace the header, then its copy; only the holder of the lock on atlas.json may do this."""
     text = json.dumps({**header, CHECKSUM: _checksum(header)}, indent=1, ensure_ascii=False, sort_keys=True)
     for name in (HEADER, COPY):
+        files.sweep_partial(name)
         files.write(name, f"{text}\n".encode())
 
 
 def copy(files: Files) -> bytes | None:
     """The content of the copy; None if it is missing or damaged."""
-    if not files.exists(COPY):
+    content = files.find(COPY)
+    if content is None:
         return None
-    content = files.read(COPY)
     try:
         return content if CHECKSUM in json.loads(content) and _parsed(content) else None
     except ValueError:
@@ -120,7 +121,7 @@ def renew_copy(files: Files) -> None:
 
 
 def _has_current_copy(files: Files) -> bool:
-    return files.exists(COPY) and files.read(COPY) == files.read(HEADER)
+    return files.find(COPY) == files.read(HEADER)
 
 
 def restore(path: str | os.PathLike[str]) -> None:

@@ -47,7 +47,7 @@ class Lock(Protocol):
 
 
 @contextmanager
-def hold(files: Files, name: str, *, wait: float = 0.0) -> Iterator[Holder | None]:
+def hold(files: Files, name: str, *, wait: float = 0.0, folder: str = FOLDER) -> Iterator[Holder | None]:
     """Hold a lock while the block runs.
 
     Parameters
@@ -58,12 +58,14 @@ def hold(files: Files, name: str, *, wait: float = 0.0) -> Iterator[Holder | Non
         What is locked: `atlas`, or `STAGE.RESULT`.
     wait
         Seconds to wait for another holder before `BusyError` is raised.
+    folder
+        Where the file of the lock is: empty for the folder itself, if that is not an atlas.
 
     Yields
     ------
     The holder that died while it held the lock, or None.
     """
-    lock = _lock(files, name)
+    lock = _lock(files, name, folder)
     deadline = time.monotonic() + wait
     while (holder := _take(files, lock)) is not None:
         if time.monotonic() >= deadline:
@@ -81,15 +83,18 @@ def _take(files: Files, lock: Lock) -> Holder | None:
 
 
 def clear_dead(files: Files) -> None:
-    """Delete the lock files left by dead processes."""
+    """Delete the lock files left by dead processes, and their folder."""
     for name in files.names(FOLDER):
         lock = _lock(files, name.removesuffix(".lock"))
         if _take(files, lock) is None:
             lock.release()
+    if files.local:
+        with contextlib.suppress(OSError):  # there is none, or other locks are in use
+            Path(files.path(FOLDER)).rmdir()
 
 
-def _lock(files: Files, name: str) -> Lock:
-    path = f"{FOLDER}/{name}.lock"
+def _lock(files: Files, name: str, folder: str = FOLDER) -> Lock:
+    path = f"{folder}/{name}.lock".lstrip("/")
     if files.local and fcntl is not None:
         return _SystemLock(Path(files.path(path)))
     if "memory" in files.system.protocol:
@@ -144,7 +149,8 @@ class _SystemLock:
 
     def _open(self) -> int:
         while True:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                self.path.parent.mkdir(parents=True)
             with contextlib.suppress(FileNotFoundError):  # the last holder removed the empty folder
                 return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 

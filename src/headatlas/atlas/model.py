@@ -18,7 +18,7 @@ def load_model(atlas: Atlas, given: ModelLike | None = None) -> Model:
     from headatlas import models
 
     facts = atlas.header["model"]
-    name = "packaged" if facts["name"] == packaged.NAME else facts.get("source") or facts["name"]
+    name = packaged.source(facts["name"]) or facts.get("source") or facts["name"]
     if not isinstance(given, models.Model):
         given = models.load(name if given is None else given, modality=facts.get("modality"))
     if given.hash != facts["hash"]:

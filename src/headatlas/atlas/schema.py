@@ -25,6 +25,7 @@ TABLE_ROWS = 128  # examples in a row group of `examples` and `tokens`; blocks o
 
 COLLECT = "collect"  # the stage that creates an atlas: its one result has no separate folder
 MAP = ("example", "layer", "head")
+POINT = ("layer", "head", "point")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +119,14 @@ STAGES = _declare(
                 ("row", "layer", "head", "feature"),
                 "float16",
                 "queries of the sampled tokens, after rotary embedding",
+                pieces=("layer",),
             ),
             Array(
                 "key",
                 ("row", "layer", "key_head", "feature"),
                 "float16",
                 "keys of the sampled tokens, after rotary embedding",
+                pieces=("layer",),
             ),
             Array("value_norm", ("row", "layer", "key_head"), "float32", "norms of the sampled tokens' values"),
         ),
@@ -222,6 +225,52 @@ STAGES = _declare(
             Table("layout_runs", "one row per example, layer, head and run: KL"),
         ),
         arguments="heads {atlas} 0",
+    ),
+    Stage(
+        "qk",
+        "Why does a head attend as it does?",
+        arrays=(
+            Array(
+                "qk_position",
+                (*POINT, "axis"),
+                "float32",
+                "where each point is drawn: the queries of all tokens, then their keys; NaN: no such point",
+                pieces=("head",),
+            ),
+            Array(
+                "qk_trust",
+                POINT,
+                "float32",
+                "trustworthiness of each point: 1 its neighbors are real",
+                pieces=("head",),
+            ),
+            Array(
+                "qk_kept",
+                POINT,
+                "float32",
+                "share of the true neighbors of each point that are its neighbors on the plot",
+                pieces=("head",),
+            ),
+            Array(
+                "qk_norm",
+                POINT,
+                "float32",
+                "norm of each vector before translation and scaling",
+                pieces=("head",),
+            ),
+            Array(
+                "qk_shape",
+                ("layer", "head", "pair"),
+                "float16",
+                "ranks of the distances among some points, the same tokens in every head of a layer",
+            ),
+        ),
+        tables=(
+            Table("qk_points", "one row per token whose query and key are drawn, with the columns to color it by"),
+            Table("qk_heads", "one row per head: scale, how far distance mirrors attention, trust of its plot"),
+            Table("qk_map", "one row per head and kind of map: where the head lies among all heads"),
+            Table("qk_related", "the heads nearest to each head, by kind of map"),
+        ),
     ),
 )
 

@@ -71,8 +71,6 @@ class Atlas:
     def editing(self) -> Iterator[dict[str, Any]]:
         """Change atlas.json: the header as it is now, locked for other writers until the block ends."""
         with lock.hold(self.files, "atlas", wait=PATIENCE):
-            for name in (HEADER, header.COPY):
-                self.files.sweep_partial(name)
             self.refresh()
             yield self.header
             header.write(self.files, self.header)
@@ -169,7 +167,7 @@ class Atlas:
     def read(self, name: str, selection: Any = ..., of: str | None = None) -> NDArray[Any]:
         """Part of an array, read and checked; `of` names the result, the latest if it is not given."""
         entire = selection is ...
-        return self._consistent(lambda: self._read(name, selection, of), again=entire)
+        return self.consistent(lambda: self._read(name, selection, of), again=entire)
 
     def _read(self, name: str, selection: Any, of: str | None) -> NDArray[Any]:
         spec = schema.ARRAYS[name]
@@ -206,11 +204,9 @@ class Atlas:
             with self._table_file(name, of) as file:
                 return pq.read_table(file, page_checksum_verification=True, **options)
 
-        return self._consistent(read, again=True)
+        return self.consistent(read)
 
-    def table_groups(
-        self, name: str, groups: list[int] | None = None, columns: list[str] | None = None
-    ) -> pa.Table:  # fmt: skip
+    def table_groups(self, name: str, groups: list[int] | None = None, columns: list[str] | None = None) -> pa.Table:
         """Some row groups of a table, or all; and all its columns, or some."""
         import pyarrow.parquet as pq
 
@@ -260,6 +256,12 @@ class Atlas:
             raise OptionError("stats() returns a pandas DataFrame. Run: pip install pandas") from error
         return pa.concat_tables(stats_parts(self, layers=layers, examples=examples)).to_pandas(self_destruct=True)
 
+    def notes(self) -> dict[str, Any]:
+        """Names, notes and selections that a person wrote on the page, as plain lists."""
+        from headatlas.atlas import notes
+
+        return notes.as_dict(self)
+
     def has_array(self, name: str, of: str | None = None) -> bool:
         """Whether an array exists."""
         spec = schema.ARRAYS[name]
@@ -308,11 +310,17 @@ class Atlas:
 
     def file(self, stage: str, name: str, of: str | None = None) -> bytes | None:
         """The checked content of a file beside the tables of a finished result; None if it has no such file."""
-        path = f"{stage}/{self.folder(stage, of)}/{name}"
-        if not self.files.exists(path):
-            return None
-        self._verify(path, stage, of)
-        return self.files.read(path)
+
+        def read() -> bytes | None:
+            path = f"{stage}/{self.folder(stage, of)}/{name}"
+            if self.files.exists(path):
+                self._verify(path, stage, of)
+            content = self.files.find(path)
+            if content is None:
+                self._check_current(stage, of)
+            return content
+
+        return self.consistent(read)
 
     def _verify(self, path: str, stage: str, of: str | None) -> None:
         """Raise DamagedChunk if a file of a finished result is not as it was written."""
@@ -332,7 +340,7 @@ class Atlas:
 
     # results that other processes replace
 
-    def _consistent(self, read: Callable[[], Value], *, again: bool) -> Value:
+    def consistent(self, read: Callable[[], Value], *, again: bool = True) -> Value:
         """What `read` returns. With `again`, a result that was replaced meanwhile is read again."""
         for _ in range(TRIES - 1 if again else 0):
             try:
@@ -367,7 +375,7 @@ class Atlas:
     def __str__(self) -> str:
         from headatlas.atlas.display import text
 
-        return text(self)
+        return self.consistent(lambda: text(self))
 
     def __repr__(self) -> str:
         return f"Atlas.open({self.files.url!r})"

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from headatlas.atlas import schema
+from headatlas.atlas import lock, schema
 from headatlas.atlas.blocks import block_size
 from headatlas.atlas.checksums import MANIFESTS, fault, read_manifest, recorded
+from headatlas.atlas.header import PATIENCE
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DamagedChunk
 
@@ -94,11 +95,29 @@ class Writer:
         spec, files = schema.ARRAYS[name], self.atlas.files
         metadata = f"{spec.path(self.place.folder)}/zarr.json"
         if files.exists(metadata):
-            if self._is_intact(spec, metadata):
+            if self._is_intact(spec, metadata) and all(files.exists(name) for name in self.groups):
                 return
             files.remove(metadata)  # the same is written again; blocks stay
-        with files.guard(f"{spec.stage}.zarr"):
+        with files.guard(f"{spec.stage}.zarr"), lock.hold(files, "atlas", wait=PATIENCE):  # results share groups
             zarr_arrays.create(files, spec, self.place.folder, sizes, block, attributes or {})
+
+    @property
+    def groups(self) -> list[str]:
+        """The files with the metadata of the Zarr groups that hold its arrays, the outermost first."""
+        parts = schema.STAGES[self.place.stage].arrays[0].path(self.place.folder).split("/")
+        return ["/".join([*parts[:end], "zarr.json"]) for end in range(1, len(parts))]
+
+    def sweep(self) -> None:
+        """Delete what a killed writer of this result left half written; only its lock holder may do this."""
+        files, declared = self.atlas.files, schema.STAGES[self.place.stage]
+        for folder in self.place.folders:
+            files.sweep(folder)
+        for table in declared.tables:
+            files.sweep_partial(table.path(self.place.folder))
+        if declared.arrays:
+            with lock.hold(files, "atlas", wait=PATIENCE):
+                for name in self.groups:
+                    files.sweep_partial(name.removesuffix(".json"))
 
     def _is_intact(self, spec: schema.Array, metadata: str) -> bool:
         """Whether the metadata of an array match their checksum, or at least can be read."""
@@ -124,11 +143,13 @@ class Writer:
         spec, files, array = schema.ARRAYS[name], self.atlas.files, self._array(name)
         size, stop = block_size(array), start + len(values)
         assert start % size == 0 and (stop % size == 0 or stop == array.shape[0]), "a block is written whole"
-        folder = spec.path(self.place.folder)
+        folder, rest = spec.path(self.place.folder), "/0" * (len(spec.axes) - 1)
+        names = [f"{folder}/c/{number}{rest}" for number in range(start // size, -(-stop // size))]
+        for name in names:
+            files.remove(name)  # zarr would read a block before it replaces all of it, and fail if it is damaged
         with files.guard(folder):
             array[start:stop] = values
-        rest = "/0" * (len(spec.axes) - 1)
-        return [f"{folder}/c/{number}{rest}" for number in range(start // size, -(-stop // size))]
+        return names
 
     def _array(self, name: str) -> Any:
         from headatlas.atlas import zarr_arrays
@@ -178,10 +199,11 @@ class Writer:
     def manifest(self, task: str) -> Manifest | None:
         """The manifest of a piece of work; None if it is not done. Raises DamagedChunk if its files have changed."""
         name, files = self._manifest(task), self.atlas.files
-        if not files.exists(name):
+        content = files.find(name)
+        if content is None:
             return None
         try:
-            manifest: Manifest = read_manifest(files.read(name))
+            manifest: Manifest = read_manifest(content)
         except (ValueError, RecursionError):
             raise DamagedChunk(f"{files.url}/{name} is damaged") from None
         for file, digest in manifest["files"].items():
@@ -189,6 +211,11 @@ class Writer:
                 what = "does not match its checksum" if files.exists(file) else "is missing"
                 raise DamagedChunk(f"{files.url}/{file} {what}")
         return manifest
+
+    def bytes_of(self, task: str) -> int:
+        """Bytes on disk of a piece of work, according to its manifest."""
+        content = self.atlas.files.find(self._manifest(task))
+        return sum(read_manifest(content).get("sizes", {}).values()) if content else 0
 
     def delete_manifest(self, task: str) -> None:
         """A piece of work no longer counts as done."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from headatlas import __version__, options
+from headatlas import __version__, interrupts, options
 from headatlas.data.readers import forms
 from headatlas.errors import HeadatlasError, OptionError
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 ORDER = [
-    "demo", "run", "collect", "features", "cluster", "project", "correlate", "null", "tsne", "serve", "export", "plot",
-    "info", "table", "check", "encoder",
+    "demo", "run", "collect", "features", "cluster", "project", "correlate", "null", "tsne", "qk", "serve", "export",
+    "plot", "info", "table", "check", "encoder",
 ]  # fmt: skip
 
 
@@ -33,7 +33,8 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; report an error in one line."""
         try:
-            return super().invoke(ctx)
+            with interrupts.remembered():
+                return super().invoke(ctx)
         except HeadatlasError as error:
             typer.echo(f"headatlas: {error}", err=True)
             raise typer.Exit(1) from error
@@ -59,12 +60,17 @@ def _not_negative(parameter: typer.CallbackParam, value: int) -> int:
     return value
 
 
-Model = Annotated[str, typer.Argument(help="Hub name, local folder with safetensors, or `packaged`.")]
+Model = Annotated[
+    str, typer.Argument(help="Hub name, local folder with safetensors, `packaged` (MiniLM) or `packaged:vit` (images).")
+]
 Data = Annotated[str, typer.Argument(help=f"{forms()}.")]
 Output = Annotated[str, typer.Option("-o", "--output", help="Path of the atlas: a folder or an fsspec URL.")]
 TextColumn = Annotated[str | None, typer.Option(help="Column with the text.")]
 PairColumn = Annotated[str | None, typer.Option(help="Column with the second text of a pair.")]
 Limit = Annotated[int | None, typer.Option(help="Read only the first examples.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Longest text in tokens, if shorter than the model allows.")]
+Overlong = Annotated[str, typer.Option(help="What to do with longer texts: truncate or window.")]
+QkTokens = Annotated[int, typer.Option(help="Number of tokens whose queries and keys are stored.")]
 Workers = Annotated[int, typer.Option(help=options.WORKERS, callback=_not_negative)]
 Scheduler = Annotated[str | None, typer.Option(help=options.SCHEDULER)]
 Of = Annotated[str | None, typer.Option(help=options.OF)]
@@ -88,18 +94,20 @@ def root(
     """What every attention head of a transformer does, over a whole dataset."""
 
 
-def check_output(path: str, suffixes: tuple[str, ...]) -> None:
+def check_output(path: str, suffixes: tuple[str, ...], flag: str = "-o") -> None:
     """Check that an output file can be written and has a valid suffix, before the work starts."""
     target = Path(path).expanduser()
     if target.suffix.lower() not in suffixes:
-        raise OptionError(f"-o {path}: choose a name that ends in {', '.join(suffixes)}")
+        raise OptionError(f"{flag} {path}: choose a name that ends in {', '.join(suffixes)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OptionError(f"-o {path} cannot be written: {error.strerror}. Choose another path with -o") from error
+        raise OptionError(
+            f"{flag} {path} cannot be written: {error.strerror}. Choose another path with {flag}"
+        ) from error
     if target.is_dir() or not os.access(target.parent, os.W_OK):
         what = "this is a folder" if target.is_dir() else f"no permission to write in {target.parent}"
-        raise OptionError(f"-o {path}: {what}. Choose another path with -o")
+        raise OptionError(f"{flag} {path}: {what}. Choose another path with {flag}")
 
 
 def open_atlas(path: str) -> Atlas:

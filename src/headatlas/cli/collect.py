@@ -6,8 +6,21 @@ from typing import Annotated
 
 import typer
 
-from headatlas.cli.base import Data, Limit, Model, Output, PairColumn, Scheduler, Seed, TextColumn, Workers, app
-from headatlas.errors import OptionError
+from headatlas.cli.base import (
+    Data,
+    Limit,
+    MaxTokens,
+    Model,
+    Output,
+    Overlong,
+    PairColumn,
+    QkTokens,
+    Scheduler,
+    Seed,
+    TextColumn,
+    Workers,
+    app,
+)
 
 
 @app.command(
@@ -27,11 +40,9 @@ def collect(
     pair_column: PairColumn = None,
     limit: Limit = None,
     resolution: Annotated[int, typer.Option(help="Side of the pooled maps.")] = 32,
-    max_tokens: Annotated[
-        int | None, typer.Option(help="Longest text in tokens, if shorter than the model allows.")
-    ] = None,
-    overlong: Annotated[str, typer.Option(help="What to do with longer texts: truncate or window.")] = "truncate",
-    qk_tokens: Annotated[int, typer.Option(help="Number of tokens whose queries and keys are stored.")] = 20_000,
+    max_tokens: MaxTokens = None,
+    overlong: Overlong = "truncate",
+    qk_tokens: QkTokens = 20_000,
     seed: Seed = 0,
     workers: Workers = 0,
     scheduler: Scheduler = None,
@@ -39,9 +50,8 @@ def collect(
     """Collect the attention of every head on every example. Run the same command again to continue after a stop."""
     from headatlas import data as reader
     from headatlas.stages import collect as stage
+    from headatlas.stages.collect.options import parse_overlong
 
-    if overlong not in ("truncate", "window"):
-        raise OptionError(f"--overlong {overlong}: choose truncate or window")
     dataset = reader.load(data, text_column=text_column, pair_column=pair_column, limit=limit)
     atlas = stage.maps(
         model,
@@ -49,7 +59,7 @@ def collect(
         output,
         resolution=resolution,
         max_tokens=max_tokens,
-        overlong="window" if overlong == "window" else "truncate",
+        overlong=parse_overlong(overlong),
         qk_tokens=qk_tokens,
         seed=seed,
         workers=workers,

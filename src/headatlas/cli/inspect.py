@@ -27,10 +27,15 @@ def info(
     if not as_json:
         typer.echo(str(atlas))
         return
+    typer.echo(json.dumps(atlas.consistent(lambda: _facts(atlas)), indent=1, ensure_ascii=False))
+
+
+def _facts(atlas: Atlas) -> dict[str, Any]:
+    """Everything that is known of an atlas without reading it."""
     held = {name: atlas.array(name, of) for name in atlas.arrays() if (of := atlas.holder(name)) is not None}
     arrays = {name: {"shape": list(array.shape), "dtype": str(array.dtype)} for name, array in held.items()}
     facts = {"path": atlas.files.url, "bytes": atlas.files.size(), "arrays": arrays, "tables": atlas.tables()}
-    typer.echo(json.dumps(atlas.header | facts, indent=1, ensure_ascii=False))
+    return atlas.header | facts
 
 
 @app.command(
@@ -48,7 +53,7 @@ def info(
 )
 def table(
     path: AtlasPath,
-    name: Annotated[str, typer.Argument(help="A table that `headatlas info` lists, or stats: a row per map.")],
+    name: Annotated[str, typer.Argument(help="A table that `headatlas info` lists; stats, a row per map; or notes.")],
     of: Of = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Write the whole table as CSV to stdout.")] = False,
     as_parquet: Annotated[bool, typer.Option("--parquet", help="Write the whole table as Parquet to stdout.")] = False,
@@ -59,7 +64,7 @@ def table(
     if as_parquet and sys.stdout.isatty():
         raise OptionError("--parquet writes binary data: redirect it with > FILE.parquet")
     atlas = open_atlas(path)
-    if of is not None and (name == "stats" or name in schema.TABLES):
+    if of is not None and (name in ("stats", "notes") or name in schema.TABLES):
         stage = schema.TABLES[name].stage if name in schema.TABLES else schema.COLLECT
         if stage == schema.COLLECT:
             raise OptionError(f"--of {of}: there is only one table {name}. Omit --of")
@@ -75,11 +80,12 @@ def table(
 
 def _parts(atlas: Atlas, name: str, of: str | None) -> tuple[Iterator[Any], int]:
     """A table, in parts if it is the table of statistics, which may be large; and its number of rows."""
+    from headatlas.atlas import notes
     from headatlas.atlas.stats_table import NAME, stats_parts, stats_rows
 
     if name == NAME:
         return stats_parts(atlas), stats_rows(atlas)
-    content = atlas.table(name, of)
+    content = notes.table(atlas) if name == notes.TABLE else atlas.table(name, of)
     return iter([content]), content.num_rows
 
 

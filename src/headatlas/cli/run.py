@@ -6,23 +6,43 @@ from typing import Annotated
 
 import typer
 
-from headatlas.cli.base import Data, Limit, Model, Output, PairColumn, Scheduler, Seed, TextColumn, Workers, app
+from headatlas.cli.base import (
+    Data,
+    Limit,
+    MaxTokens,
+    Model,
+    Output,
+    Overlong,
+    PairColumn,
+    QkTokens,
+    Scheduler,
+    Seed,
+    TextColumn,
+    Workers,
+    app,
+)
 from headatlas.cli.stages import CLUSTER, PROJECT, Encoder
 from headatlas.options import either
 from headatlas.stages.cluster import methods as cluster_methods
 from headatlas.stages.features import encoders
+from headatlas.stages.project import methods as project_methods
 
 Method = Annotated[list[str] | None, typer.Option(help=f"{either(tuple(CLUSTER))}; can be given more than once.")]
 Null = Annotated[
     bool, typer.Option("--null/--no-null", help="Also count the patterns without training, and with shuffled words.")
 ]
-Projection = Annotated[str, typer.Option(help=f"Projection: {either(tuple(PROJECT))}.")]
+Projection = Annotated[
+    str,
+    typer.Option(help=f"Projection: {either((*PROJECT, 'auto'))}, t-SNE up to {project_methods.TSNE_MAPS[-1]:,} maps."),
+]
 
 
 @app.command(
     epilog="""[bold]Examples[/bold]
 
     headatlas run packaged sample -o sample.atlas
+
+    headatlas run packaged:vit sample:images -o images.atlas
 
     headatlas run bert-base-uncased squad:dev-v2.0.json -o bert.atlas --method kmeans --method dbscan"""
 )
@@ -33,9 +53,12 @@ def run(
     text_column: TextColumn = None,
     pair_column: PairColumn = None,
     limit: Limit = None,
+    max_tokens: MaxTokens = None,
+    overlong: Overlong = "truncate",
+    qk_tokens: QkTokens = 20_000,
     encoder: Encoder = encoders.DEFAULT,
     method: Method = None,
-    projection: Projection = "pca",
+    projection: Projection = project_methods.AUTO,
     null: Null = False,
     seed: Seed = 0,
     workers: Workers = 0,
@@ -45,13 +68,15 @@ def run(
     from headatlas import data as readers
     from headatlas import pipeline
     from headatlas.stages import correlate
+    from headatlas.stages.collect.options import parse_overlong
 
     methods = list(dict.fromkeys(method or [cluster_methods.DEFAULT]))
     pipeline.check(encoder, methods, projection)
     dataset = readers.load(data, text_column=text_column, pair_column=pair_column, limit=limit)
     atlas = pipeline.run(
-        model, dataset, output, encoder=encoder, methods=methods, projection=projection, null=null, seed=seed,
-        workers=workers, scheduler=scheduler,
+        model, dataset, output, max_tokens=max_tokens, overlong=parse_overlong(overlong), qk_tokens=qk_tokens,
+        encoder=encoder, methods=methods, projection=projection, null=null, seed=seed, workers=workers,
+        scheduler=scheduler,
     )  # fmt: skip
     for name in methods:
         typer.echo(correlate.summary(atlas, of=name) + "\n")
@@ -70,7 +95,7 @@ def demo(
     from headatlas import pipeline
     from headatlas.stages import correlate
 
-    atlas = pipeline.run("packaged", "sample", output, projection="tsne", null=True)
+    atlas = pipeline.run("packaged", "sample", output, null=True)
     typer.echo(correlate.summary(atlas))
     if show:
         from headatlas.web.server.serve import serve

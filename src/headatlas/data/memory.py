@@ -5,7 +5,7 @@ from pathlib import Path
 
 from headatlas.data.dataset import Example, Items, Modality, Skipped
 from headatlas.data.files import raw_bytes
-from headatlas.data.readers.images import image_fault
+from headatlas.data.pictures import drawing_number, fault
 from headatlas.data.tables import ACCEPTED, example_bytes
 from headatlas.errors import DataError
 
@@ -25,14 +25,16 @@ class Memory:
     def read(self) -> Items:
         """Yield the examples."""
         for example in self.examples:
-            reason = image_fault(Path(example.image)) if example.image is not None else None
+            reason = fault(example.image) if example.image is not None else None
             yield Skipped(example.id, reason) if reason else example
 
     def content(self) -> Iterator[bytes]:
         """Every field of every example, and the bytes of the images."""
         for item in self.examples:
             yield example_bytes(item)
-            if item.image is not None and Path(item.image).is_file():
+            if item.image is not None and drawing_number(item.image) is not None:
+                yield item.image.encode()
+            elif item.image is not None and Path(item.image).is_file():
                 yield from raw_bytes(item.image)
 
 

@@ -32,6 +32,7 @@ class Reader:
     content: Callable[[str], Iterator[bytes]] = files.raw_bytes
     modality: Modality = "text"
     window: Window | None = None
+    usual: int | None = None  # how many examples are read without a limit; None: all
     group: str | None = None  # column of the table `examples` whose equal values have one source: not independent
 
     @property

@@ -58,8 +58,8 @@ def load(
     [{'stars': 4}, {'stars': 1}]
     >>> load("corpus.docx")
     Traceback (most recent call last):
-    headatlas.errors.DataError: 'corpus.docx' is not a dataset in a known form. Use one of: sample, sample:questions, \
-FILE...; files may be compressed (.gz).
+    headatlas.errors.DataError: 'corpus.docx' is not a dataset in a known form. Use one of: sample, sample:images, \
+sample:questions, FILE...; files may be compressed (.gz).
 
     Parameters
     ----------
@@ -112,7 +112,8 @@ def _stored(spec: str, columns: Columns, limit: int | None) -> Dataset:
     reader.check(path)
     source = Stored(reader, path, columns)
     return Dataset(
-        spec, source, modality=reader.modality, window=reader.window, group=reader.group, limit=limit
+        spec, source, modality=reader.modality, window=reader.window, group=reader.group,
+        limit=reader.usual if limit is None else limit,
     )  # fmt: skip
 
 

@@ -78,7 +78,10 @@ def _sentences(text: str) -> float:
 
 
 def _main_script(text: str) -> str | None:
-    counts = Counter(_script(character) for character in text if character.isalpha())
+    counts: Counter[str] = Counter()
+    for character, number in Counter(text).items():
+        if character.isalpha():
+            counts[_script(character)] += number
     return min(counts, key=lambda script: (-counts[script], script)) if counts else None
 
 

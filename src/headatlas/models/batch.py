@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.data import pictures
 from headatlas.errors import DataError
 from headatlas.models.encode import Encoded
 from headatlas.models.model import Kind, Model
@@ -79,12 +80,9 @@ def _pad(rows: Sequence[NDArray[np.int32] | NDArray[np.int8]], fill: int) -> Ten
 
 
 def _pixels(model: Model, path: str) -> Tensor:
-    from PIL import Image, UnidentifiedImageError
-
     try:
-        with Image.open(path) as image:
-            rgb = image.convert("RGB")
-    except (OSError, UnidentifiedImageError) as error:
-        raise DataError(f"{path} was readable when the collection started but is not now: {error}") from error
-    pixels: Tensor = model.processor(images=rgb, return_tensors="pt")["pixel_values"][0]
+        picture = pictures.read(path)
+    except Exception as error:  # PIL raises different errors for each format
+        raise DataError(f"the image {path} cannot be used: {pictures.fault(path) or error}") from error
+    pixels: Tensor = model.processor(images=picture, return_tensors="pt")["pixel_values"][0]
     return pixels

@@ -15,7 +15,7 @@ from headatlas.data import Example
 from headatlas.errors import DataError, ModelError
 from headatlas.models import capture
 from headatlas.models.batch import Batch, image_batch, text_batch
-from headatlas.models.encode import encode
+from headatlas.models.encode import Encoded, encode
 from headatlas.models.load import ModelLike, load
 from headatlas.models.model import Layer, Model, check_head, heads_line
 from headatlas.models.pictures import HOW, facts_table, grid, thumbnails
@@ -36,6 +36,7 @@ class Attention:
     layers: tuple[Layer, ...]
     maps: list[Array]
     model: str = ""  # its name
+    encoded: Encoded | None = None  # the text as the model read it; None for an image
 
     def map(self, layer: int, head: int) -> Array:
         """One map (query, key)."""
@@ -116,11 +117,11 @@ def attention(model: ModelLike, example: str | Path | Example, *, pair: str | No
         `tokens`, `target_tokens`, `layers`, and `maps`, one array (head, query, key) per layer.
     """
     model = load(model)
-    batch, tokens, target = _batch(model, example, pair)
+    batch, encoded = _batch(model, example, pair)
     record = capture.Record()
     capture.run(model, batch.inputs, record)
     maps = [record.maps[layer.index][0].numpy() for layer in model.layers]
-    return Attention(tokens, target, model.layers, maps, model.name)
+    return Attention(*_tokens(model, encoded), model.layers, maps, model.name, encoded)
 
 
 def vectors(model: ModelLike, example: str | Path | Example, *, pair: str | None = None) -> Vectors:
@@ -147,27 +148,34 @@ def vectors(model: ModelLike, example: str | Path | Example, *, pair: str | None
         raise ModelError(
             f"the queries and keys of {model.family} cannot be read: its attention is outside the registry"
         )
-    batch, tokens, target = _batch(model, example, pair)
+    batch, encoded = _batch(model, example, pair)
     record = capture.Record(maps=False, vectors=True)
     capture.run(model, batch.inputs, record)
     queries, keys, values = (
         [part[layer.index][0].numpy() for layer in model.layers]
         for part in (record.queries, record.keys, record.values)
     )
-    return Vectors(tokens, target, model.layers, queries, keys, values, model.name)
+    return Vectors(*_tokens(model, encoded), model.layers, queries, keys, values, model.name)
 
 
-def _batch(model: Model, example: str | Path | Example, pair: str | None) -> tuple[Batch, list[str], list[str]]:
+def _batch(model: Model, example: str | Path | Example, pair: str | None) -> tuple[Batch, Encoded | None]:
+    """One example as input of the model, and as tokens if it is a text."""
     if model.modality == "image":
         path = example.image if isinstance(example, Example) else str(example)
-        return image_batch(model, [path or ""]), image_tokens(model), []
+        return image_batch(model, [path or ""]), None
     if not isinstance(example, Example):
         example = Example("0", text=str(example), pair=pair)
     encoded = encode(model, example)
     if not encoded:
         raise DataError("the text is empty: there is nothing to attend to")
-    target = encoded[0].target
-    return text_batch(model, encoded[:1]), encoded[0].source.text, target.text if target else []
+    return text_batch(model, encoded[:1]), encoded[0]
+
+
+def _tokens(model: Model, encoded: Encoded | None) -> tuple[list[str], list[str]]:
+    """The tokens of an example, and those of its target."""
+    if encoded is None:
+        return image_tokens(model), []
+    return encoded.source.text, encoded.target.text if encoded.target else []
 
 
 def image_tokens(model: Model) -> list[str]:

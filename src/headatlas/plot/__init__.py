@@ -17,6 +17,7 @@ from headatlas.plot.gallery import clusters
 from headatlas.plot.grid import heads
 from headatlas.plot.heat import layers
 from headatlas.plot.one_head import head
+from headatlas.plot.queries import qk
 from headatlas.plot.scatter import projection
 from headatlas.plot.style import CATEGORIES
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from headatlas.plot import tsne
 
 __all__ = [
-    "CATEGORIES", "FIGURES", "clusters", "head", "heads", "layers", "map", "projection", "quality", "save", "tsne",
+    "CATEGORIES", "FIGURES", "clusters", "head", "heads", "layers", "map", "projection", "qk", "quality", "save",
+    "tsne",
 ]  # fmt: skip
 
 FIGURES: dict[str, Callable[..., Figure]] = {
@@ -34,6 +36,7 @@ FIGURES: dict[str, Callable[..., Figure]] = {
     "layers": layers,
     "projection": projection,
     "quality": quality,
+    "qk": qk,
 }
 SUFFIXES = (".png", ".svg", ".pdf")
 DPI = 200  # twice that of a screen

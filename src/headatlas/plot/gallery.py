@@ -9,6 +9,7 @@ from headatlas import progress, wording
 from headatlas.atlas import summaries
 from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
+from headatlas.plot import named
 from headatlas.plot.style import MAPS_NOTE, SMALL, TEXT, Page, draw_map, fit, letters, patch
 
 SIDE, GAP, WORDS, ROW = 0.82, 0.12, 2.9, 1.32
@@ -46,7 +47,7 @@ def clusters(atlas: AtlasLike, of: str | None = None, most: int = 12, exemplars:
     if most < 1 or exemplars < 0:
         raise OptionError("at least one cluster must be shown, and the number of exemplars cannot be negative")
     atlas = Atlas.open(atlas)
-    of, every_cluster = summaries.correlated(atlas, of)
+    of, every_cluster = named.correlated(atlas, of)
     shown = [cluster for cluster in every_cluster if cluster.number >= 0][:most] or every_cluster[:1]
     hidden = _hidden([cluster for cluster in every_cluster if cluster not in shown])
     table = [row for row in atlas.table("exemplars", of).to_pylist() if row["rank"] < exemplars]

@@ -14,6 +14,7 @@ from headatlas import wording
 from headatlas.atlas import display, summaries
 from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
+from headatlas.plot import named
 from headatlas.plot.style import MAPS_NOTE, REST, SMALL, Page, color, legend_height, map_picture, patch, readable, turn
 from headatlas.sources import Mark, Offset, Source
 from headatlas.statistics import statistic
@@ -82,7 +83,7 @@ def _shape(atlas: Atlas) -> tuple[int, int]:
 
 
 def _clusters(atlas: Atlas, of: str | None, dark: bool) -> Figure:
-    of, clusters = summaries.correlated(atlas, of)
+    of, clusters = named.correlated(atlas, of)
     profiles = atlas.table("profiles", of).to_pylist()
     layers, across = _shape(atlas)
     cell = cell_size(layers, across)
@@ -172,7 +173,7 @@ def _values(atlas: Atlas, by: str, of: str | None) -> tuple[NDArray[np.float64],
     statistics = list(atlas.array("stats").attrs["stats"])
     name = by.removeprefix("stat:")
     if by in ("entropy", "main_share"):
-        of, _ = summaries.correlated(atlas, of)
+        of, _ = named.correlated(atlas, of)
         table = atlas.table("profiles", of)
         label, unit = {
             "entropy": ("entropy of a head's clusters", "nats"),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from headatlas.atlas import summaries
 from headatlas.atlas.store import Atlas, AtlasLike
+from headatlas.plot import named
 from headatlas.plot.style import REST, SMALL, TEXT, Page, fit, patch, readable
 from headatlas.wording import many, percent
 
@@ -40,7 +41,7 @@ def layers(atlas: AtlasLike, of: str | None = None, dark: bool = False) -> Figur
     matplotlib.figure.Figure
     """
     atlas = Atlas.open(atlas)
-    of, clusters = summaries.correlated(atlas, of)
+    of, clusters = named.correlated(atlas, of)
     shares = summaries.by_layer(atlas, of, [cluster.number for cluster in clusters])
     title = _title(atlas, of, clusters, shares)
     clusters, shares = _gathered(clusters, shares)

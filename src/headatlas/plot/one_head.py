@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headatlas import wording
-from headatlas.atlas import display, schema, summaries
+from headatlas.atlas import display, schema
 from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
+from headatlas.plot import named
 from headatlas.plot.style import REST, SMALL, TEXT, Page, Row, draw_map, fit, legend_height, patch
 from headatlas.statistics import MASS, statistic
 
@@ -99,7 +100,7 @@ def _shares(atlas: Atlas, of: str, layer: int, head: int) -> list[tuple[int, str
     """Number, name and share of each cluster that the head's maps are in, the largest first and noise last."""
     labels = atlas.read("labels", (slice(None), layer, head), of)
     numbers, counts = np.unique(labels[labels != schema.MISSING], return_counts=True)
-    names = summaries.names(atlas, of)
+    names = named.names(atlas, of)
     shares = [
         (int(number), names[int(number)], float(count / counts.sum()))
         for number, count in zip(numbers, counts, strict=True)

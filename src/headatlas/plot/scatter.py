@@ -11,12 +11,13 @@ from matplotlib.colors import ListedColormap, Normalize, to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headatlas.atlas import schema, summaries
+from headatlas.atlas import schema
 from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
 from headatlas.numeric import quantiles
 from headatlas.numeric.quantiles import Axis
-from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, color, legend_height, turn
+from headatlas.plot.named import names as given_names
+from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, Theme, color, legend_height, turn
 from headatlas.statistics import statistic
 from headatlas.wording import count, faithful, many, method_name, percent, ratio
 
@@ -162,21 +163,9 @@ def _axes(axes: Any, page: Page, facts: dict[str, Any], quantile_axes: list[Axis
 
 def _draw(axes: Any, page: Page, points: NDArray[Any], doubt: NDArray[np.bool_], coloring: Coloring) -> Any:
     """Draw the points, untrusted ones first and faded; categories beyond ten use other markers."""
-    size = float(np.clip(40_000 / max(1, len(points)), 1.2, 18))
-    values, look, image = coloring.values, page.look, None
-    if coloring.categories:
-        known = np.unique(values)
-        table = {int(number): to_rgba(color(int(number), look)) for number in known}
-        colors = np.array([table[int(number)] for number in values]).reshape(-1, 4)
-        turns = np.array([turn(int(number)) for number in values], int)
-    else:
-        finite = values[np.isfinite(values)]
-        low, high = np.percentile(finite, (1, 99)) if len(finite) else (0, 1)
-        tones = ListedColormap(
-            look.amounts(np.linspace(0.2, 1, 256))
-        )  # the lightest tones would be invisible on the background
-        image = ScalarMappable(Normalize(low, high if high > low else low + 1), tones.with_extremes(bad=look.noise))
-        colors, turns = image.to_rgba(np.ma.masked_invalid(values)), np.zeros(len(values), int)
+    size = point_size(len(points))
+    colors, image = shades(coloring, page.look)
+    turns = np.array([turn(int(number)) if coloring.categories else 0 for number in coloring.values], int)
     colors[:, 3] = np.where(doubt, 0.15, 0.8)
     for faint in (True, False):
         for marker in np.unique(turns):
@@ -192,6 +181,24 @@ def _draw(axes: Any, page: Page, points: NDArray[Any], doubt: NDArray[np.bool_],
             )
     axes.margins(0.03)
     return image
+
+
+def point_size(points: int) -> float:
+    """The area of a point, the smaller the more there are."""
+    return float(np.clip(40_000 / max(1, points), 1.2, 18))
+
+
+def shades(coloring: Coloring, look: Theme) -> tuple[NDArray[Any], Any]:
+    """The color of each point, and the scale of amounts; None for categories."""
+    values = coloring.values
+    if coloring.categories:
+        table = {int(number): to_rgba(color(int(number), look)) for number in np.unique(values)}
+        return np.array([table[int(number)] for number in values]).reshape(-1, 4), None
+    finite = values[np.isfinite(values)]
+    low, high = np.percentile(finite, (1, 99)) if len(finite) else (0, 1)
+    tones = ListedColormap(look.amounts(np.linspace(0.2, 1, 256)))  # lighter tones cannot be seen on the background
+    image = ScalarMappable(Normalize(low, high if high > low else low + 1), tones.with_extremes(bad=look.noise))
+    return image.to_rgba(np.ma.masked_invalid(values)), image
 
 
 def _coloring(
@@ -214,7 +221,7 @@ def _coloring(
         lengths = atlas.table("examples", columns=[by])[by].to_numpy()
         return Coloring("length", lengths[example].astype(float), unit="tokens")
     if by in columns:
-        return _by_column(by, atlas.table("examples", columns=[by])[by].to_pylist(), example)
+        return by_column(by, atlas.table("examples", columns=[by])[by].to_pylist(), example)
     raise OptionError(
         f"--by {by}: choose cluster, layer, head, a statistic ({', '.join(statistics)}) "
         f"or a column of the examples ({', '.join(columns)})"
@@ -224,7 +231,7 @@ def _coloring(
 def _by_cluster(atlas: Atlas, clustering: str, shown: NDArray[np.int64]) -> Coloring:
     all_labels = atlas.read("labels", of=clustering)
     labels, existing = all_labels.reshape(-1)[shown], all_labels[all_labels != schema.MISSING]
-    named = summaries.names(atlas, clustering)
+    named = given_names(atlas, clustering)
     shares = {number: float((existing == number).mean()) for number in named}
     order = sorted(
         (number for number in named if shares[number]), key=lambda number: (number < 0, -shares[number], number)
@@ -239,11 +246,14 @@ def _by_cluster(atlas: Atlas, clustering: str, shown: NDArray[np.int64]) -> Colo
     return Coloring("cluster", labels, rows, note=f" ({clustering}), share of maps")
 
 
-def _by_column(by: str, values: list[Any], example: NDArray[np.int64]) -> Coloring:
-    """Numbers as amounts; anything else as categories, the nine most frequent and the rest in gray."""
+def by_column(by: str, values: list[Any], place: NDArray[np.int64], of: str = "examples") -> Coloring:
+    """Numbers as amounts; anything else as categories, the nine most frequent and the rest in gray.
+
+    `values` are those of examples, or of what `of` says; `place` says which of them each point has.
+    """
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values if value is not None):
         numbers = np.array([np.nan if value is None else value for value in values], float)
-        return Coloring(by, numbers[example])
+        return Coloring(by, numbers[place])
     words = ["(none)" if value is None else str(value) for value in values]
     kinds, counts = np.unique(words, return_counts=True)
     order = sorted(range(len(kinds)), key=lambda kind: (-counts[kind], kinds[kind]))[:9]
@@ -255,4 +265,4 @@ def _by_column(by: str, values: list[Any], example: NDArray[np.int64]) -> Colori
     ]
     others = len(kinds) - len(order)
     legend += [(-1, f"{others} others", percent(float((coded == -1).mean())))] if others else []
-    return Coloring(by, coded[example], legend, note=", share of examples")
+    return Coloring(by, coded[place], legend, note=f", share of {of}")

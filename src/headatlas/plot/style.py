@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ Row = tuple[int, str, str]  # of a legend: category number, name, remark
 
 INK = "#14161b"
 MARGIN, LINE = 0.35, 0.17
+SCREEN = 96  # pixels per inch in a browser
 TITLE, TEXT, SMALL = 11.0, 8.5, 7.0
 
 
@@ -116,6 +118,19 @@ def dot(axes: Axes, number: int, where: tuple[float, float], look: Theme) -> Non
     )  # fmt: skip
 
 
+class NotebookFigure(Figure):
+    """A figure that a notebook shows once, with and without `%matplotlib inline`.
+
+    Without that command matplotlib shows figures of pyplot only; with it, its own image takes the place of this one.
+    """
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        image = io.BytesIO()
+        self.savefig(image, format="png", dpi=2 * SCREEN, facecolor=self.get_facecolor())
+        width, height = self.get_size_inches()
+        return image.getvalue(), {"width": round(SCREEN * width), "height": round(SCREEN * height)}
+
+
 class Page:
     """A figure with a title, a body and a note below; positions are in inches from the top left of the body."""
 
@@ -126,7 +141,7 @@ class Page:
         self.above = MARGIN + len(heading) * TITLE / 72 * 1.35 + 0.2
         below = MARGIN + len(note_lines) * LINE * 0.85 + (0.2 if note_lines else 0)
         self.width, self.height = width + 2 * MARGIN, self.above + height + below
-        self.figure = Figure(figsize=(self.width, self.height), facecolor=self.look.paper)
+        self.figure = NotebookFigure(figsize=(self.width, self.height), facecolor=self.look.paper)
         self.text(0, MARGIN - self.above, "\n".join(heading), size=TITLE, weight="bold", linespacing=1.25)
         if note_lines:
             self.text(0, height + 0.2, "\n".join(note_lines), size=SMALL, color=self.look.muted, linespacing=1.35)

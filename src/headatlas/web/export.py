@@ -12,21 +12,20 @@ from pathlib import Path
 from headatlas import __version__, progress, wording
 from headatlas.atlas.store import Atlas
 from headatlas.errors import HeadatlasError, OptionError, StoreError
-from headatlas.web import export_items
+from headatlas.web import export_items, export_size
 from headatlas.web.api import openapi
 from headatlas.web.api.endpoints import OPENAPI, PREFIX
 from headatlas.web.api.errors import RequestError
 from headatlas.web.compute.runner import ModelRunner
+from headatlas.web.export_items import FULL_MAPS
+from headatlas.web.export_size import Counts
 from headatlas.web.server.access import PAGE_POLICY
 from headatlas.web.server.responses import to_bytes
-from headatlas.web.server.static_files import BUILT, MEDIA, NOT_BUILT, StaticFiles
-from headatlas.web.views import clusters
+from headatlas.web.server.static_files import BUILT, MEDIA, NOT_BUILT, SINGLE, StaticFiles
 from headatlas.web.views.snapshot import ExportedExamples, Snapshot
 from headatlas.web.views.watcher import AtlasWatcher
 
 MARKER = "headatlas-export.json"  # lists what an export wrote
-LARGEST = 10**9  # bytes of all examples, unless their number is given
-TOKEN_BYTES = 60  # of a token in the file of an example, approximately
 WITH_POLICY = (  # file hosts do not send our security headers, so the page itself says what it may load
     b"<head>",
     f'<head><meta http-equiv="content-security-policy" content="{PAGE_POLICY}">'.encode(),
@@ -44,20 +43,11 @@ class ExportSummary:
     tsne: int
 
 
-@dataclass(frozen=True)
-class Counts:
-    """How many examples have full maps, pooled maps and t-SNE; see `export`."""
-
-    full: int
-    examples: int | None
-    tsne: int
-
-
 def export(
     atlas: Atlas,
     folder: str | os.PathLike[str],
     *,
-    full: int = 12,
+    full: int | None = None,
     examples: int | None = None,
     tsne: int = 0,
     model: str | None = None,
@@ -72,7 +62,8 @@ def export(
     folder
         New, empty, or the folder of an earlier export.
     full
-        How many examples, from the first on, have full maps, if the model is available.
+        How many examples, from the first on, have full maps, if the model is available. By default 12, or as many as
+        fit in 100 MB.
     examples
         How many have pooled maps. By default all, or as many as fit in a gigabyte. Those that show a cluster always do.
     tsne
@@ -82,7 +73,7 @@ def export(
     static
         Folder of the built page.
     """
-    if full < 0 or tsne < 0 or (examples is not None and examples < 0):
+    if tsne < 0 or any(count is not None and count < 0 for count in (full, examples)):
         raise OptionError("--full, --examples and --tsne cannot be negative")
     atlas.needed("collect")
     target = Path(folder).expanduser()
@@ -100,11 +91,15 @@ def export(
 def _write(
     snapshot: Snapshot, runner: ModelRunner, target: Path, counts: Counts, files: StaticFiles
 ) -> ExportSummary:  # fmt: skip
-    full, sizes = _compute(snapshot, runner, target, counts.full, export_items.FULL_MAPS, "full maps")
+    built = sorted(files.folder.rglob("*")) if files.folder is not None else []
+    page = len(_schema()) + sum(file.stat().st_size for file in built)
+    full_count = export_size.announce(snapshot, counts, page)
+    full, sizes = _compute(snapshot, runner, target, full_count, FULL_MAPS, "full maps")
     tsne, tsne_sizes = _compute(snapshot, runner, target, counts.tsne, export_items.TSNE, "t-SNE")
-    pooled, listed = _choose_examples(snapshot, counts.examples, [*full, *tsne])
+    pooled, listed = export_size.choose_examples(snapshot, counts.examples, [*full, *tsne])
     note = f"This page holds full maps of {wording.many(len(full), 'example')}; headatlas serve computes all of them."
-    exported = ExportedExamples(frozenset(pooled), tuple(full), tuple(tsne))
+    vectors = frozenset(export_size.fitting_vectors(snapshot, counts.full))
+    exported = ExportedExamples(frozenset(pooled), tuple(full), tuple(tsne), vectors)
     frozen = Snapshot(snapshot.atlas, snapshot.tag, False, note, exported)
     sizes += [*tsne_sizes, *_read(frozen, target, listed), _save(target / OPENAPI, _schema()), *_page(target, files)]
     _mark(target)
@@ -152,27 +147,6 @@ def _schema() -> bytes:
     return json.dumps(openapi.schema(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _choose_examples(snapshot: Snapshot, wanted: int | None, computed: list[int]) -> tuple[set[int], list[int]]:
-    """Examples that have pooled maps, and those that have a file at all; reports if some are left out."""
-    count, (layers, heads) = snapshot.shape[0], snapshot.shape[1:]
-    r = snapshot.atlas.array("pooled").shape[-1]
-    tokens = int(snapshot.atlas.collection["counts"].get("tokens", 0))
-    map_bytes, text_bytes = layers * heads * r * r * 2, tokens * TOKEN_BYTES
-    every_text = wanted is None and text_bytes <= LARGEST // 2
-    if every_text:
-        fitting = max(0, LARGEST - text_bytes) // map_bytes
-    else:
-        fitting = LARGEST // (map_bytes + text_bytes // max(1, count))
-    first = range(min(count, fitting if wanted is None else wanted))
-    clusterings = snapshot.atlas.results("cluster")
-    exemplars = {row["example"] for name in clusterings for row in clusters.exemplars(snapshot, name)}
-    pooled = {*first, *computed, *exemplars}
-    if len(pooled) < count:
-        rest = "the others have their tokens only" if every_text else "the others have no page"
-        progress.say(f"{len(pooled):,} of {count:,} examples have pooled maps, {rest}; --examples changes that")
-    return pooled, list(range(count)) if every_text else sorted(pooled)
-
-
 # files
 
 
@@ -217,7 +191,7 @@ def _page(target: Path, files: StaticFiles) -> list[int]:
         return [*sizes, _save(target / "index.html", NOT_BUILT.encode())]
     for file in sorted(files.folder.rglob("*")):
         path = file.relative_to(files.folder)
-        if file.suffix in MEDIA and files.find(path.as_posix()) is not None:
+        if path.parts[0] != SINGLE and file.suffix in MEDIA and files.find(path.as_posix()) is not None:
             content = file.read_bytes()
             is_page = path.name == "index.html"
             sizes.append(_save(target / path, content.replace(*WITH_POLICY, 1) if is_page else content))

@@ -10,7 +10,7 @@ from headatlas.web.api.endpoints import ENDPOINTS, Endpoint
 from headatlas.web.api.payloads.base import Payload
 from headatlas.web.compute.jobs import Pending
 from headatlas.web.compute.runner import ModelRunner
-from headatlas.web.views import clusters, columns, trees
+from headatlas.web.views import clusters, columns, qk, trees
 from headatlas.web.views.snapshot import Snapshot
 
 Values = dict[str, str | int]
@@ -46,15 +46,16 @@ class Item:
 def stored(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Item]:
     """Everything that is read from the atlas; `examples` are those that have a page."""
     names = {endpoint.over for endpoint in ENDPOINTS if endpoint.over and not endpoint.live}
-    return _items(names, snapshot, examples)
+    return items(names, snapshot, examples)
 
 
 def computed(over: Sequence[str], snapshot: Snapshot, example: int) -> Iterator[Item]:
     """What is computed for an example: `FULL_MAPS` or `TSNE`."""
-    return _items(over, snapshot, [example])
+    return items(over, snapshot, [example])
 
 
-def _items(over: Iterable[str | None], snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Item]:
+def items(over: Iterable[str | None], snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Item]:
+    """Every endpoint that is declared `over` one of these, for these examples."""
     for endpoint in ENDPOINTS:
         if endpoint.over is not None and endpoint.over in over:
             for values in ENUMERATORS[endpoint.over](snapshot, examples):
@@ -115,9 +116,18 @@ def _layers(snapshot: Snapshot) -> list[dict[str, Any]]:
 
 def _maps(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
     for example in examples:
-        for layer, facts in enumerate(_layers(snapshot)):
-            for head in range(facts["heads"]):
-                yield {"example": example, "layer": layer, "head": head}
+        for layer in range(len(_layers(snapshot))):
+            yield {"example": example, "layer": layer}
+
+
+def _vectors(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
+    return _maps(snapshot, [example for example in examples if snapshot.has_vectors(example)])
+
+
+def _every_head(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
+    for layer, facts in enumerate(_layers(snapshot)):
+        for head in range(facts["heads"]):
+            yield {"layer": layer, "head": head}
 
 
 def _tsne(snapshot: Snapshot, examples: Sequence[int]) -> list[Values]:
@@ -131,6 +141,36 @@ def _tsne_positions(snapshot: Snapshot, examples: Sequence[int]) -> list[Values]
 def _tsne_layers(snapshot: Snapshot, examples: Sequence[int]) -> list[Values]:
     layers = range(len(_layers(snapshot)))
     return [values | {"layer": layer} for values in _tsne(snapshot, examples) for layer in layers]
+
+
+def _embedding_columns(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
+    for name in snapshot.atlas.results("qk"):
+        for column in qk.catalog(snapshot, name):
+            yield {"embedding": name, "column": column}
+
+
+def _embedding_layers(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
+    for name in snapshot.atlas.results("qk"):
+        for layer in range(len(_layers(snapshot))):
+            yield {"embedding": name, "layer": layer}
+
+
+def _embedding_heads(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
+    for name in snapshot.atlas.results("qk"):
+        for layer, facts in enumerate(_layers(snapshot)):
+            for head in range(facts["heads"]):
+                yield {"embedding": name, "layer": layer, "head": head}
+
+
+def _measured(enumerate_embeddings: Enumerator) -> Enumerator:
+    """Each of these with every measure of points."""
+
+    def enumerated(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
+        for values in enumerate_embeddings(snapshot, examples):
+            for measure in qk.MEASURES:
+                yield values | {"measure": measure}
+
+    return enumerated
 
 
 ENUMERATORS: dict[str, Enumerator] = {
@@ -148,7 +188,15 @@ ENUMERATORS: dict[str, Enumerator] = {
     "examples with pooled maps": _pooled,
     "examples with images": _images,
     "full maps": _maps,
+    "examples with queries and keys": _vectors,
+    "heads": _every_head,
     "t-SNE": _tsne,
     "t-SNE positions": _tsne_positions,
     "t-SNE by layer": _tsne_layers,
+    "embeddings": _results("qk", "embedding"),
+    "columns of embeddings": _embedding_columns,
+    "layers of embeddings": _embedding_layers,
+    "heads of embeddings": _embedding_heads,
+    "measures of embeddings": _measured(_results("qk", "embedding")),
+    "measures of layers of embeddings": _measured(_embedding_layers),
 }

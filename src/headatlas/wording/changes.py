@@ -5,14 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from headatlas.wording.heads import HeadShare, head_list
+from headatlas.wording.heads import head_name
 from headatlas.wording.numbers import amount, count, interval, join_list, many, p_equation, percent, ratio
+from headatlas.wording.patterns import Head
+
+
+class Changed(TypedDict):
+    """A head that changes with a column: the share of its variation that the column explains, with its interval."""
+
+    layer: int
+    head: int
+    explained: float
+    low: float | None
+    high: float | None
+    q: float
+
+
+class Shares(TypedDict):
+    """Shares of maps with a pattern: if a column has a value, and on other texts. The interval is of the difference."""
+
+    share: float
+    otherwise: float
+    low: float | None
+    high: float | None
+
+
+class Switched(Shares):
+    """A head that switches to a pattern, and the shares of its maps."""
+
+    layer: int
+    head: int
+    q: float
 
 
 class Contrast(TypedDict):
     """A statistic in which some `heads` change most: its means for the values where it is highest and lowest."""
 
-    heads: Sequence[HeadShare]
+    heads: Sequence[Head]
     statistic: str
     high: float | None
     high_value: str
@@ -20,53 +49,75 @@ class Contrast(TypedDict):
     low_value: str
 
 
-SHOWN = 5  # heads
+SHOWN = 3  # heads
 
 
 def changes_line(
-    column: str, label: str, heads: Sequence[HeadShare], contrast: Contrast | None, more: bool = False
+    column: str, label: str, heads: Sequence[Changed], contrast: Contrast | None, more: bool = False
 ) -> str:
     """The heads that change with a column, each with the share of its variation that the column explains.
 
     `more`: others were mentioned before.
 
-    >>> heads = [HeadShare(layer=18, head=6, share=0.74), HeadShare(layer=20, head=1, share=0.7)]
+    >>> heads = [Changed(layer=18, head=6, explained=0.74, low=0.7, high=0.79, q=0.001),
+    ...          Changed(layer=20, head=1, explained=0.7, low=None, high=None, q=0.001)]
     >>> why = Contrast(heads=heads, statistic="attention to the same token elsewhere", high=0.83, high_value="repeated",
     ...                low=0.021, low_value="plain")
     >>> changes_line("kind", "kind", heads, why)
-    '2 heads change with kind: L18·H6 (74%) and L20·H1 (70%); their attention to the same token elsewhere is 0.83 \
-if kind = repeated, 0.021 if kind = plain'
-    >>> changes_line("repeated", "repeated words", heads[:1], None)
-    '1 head changes with repeated words: L18·H6 (74%)'
-    >>> changes_line("repeated", "repeated words", heads, None, more=True)
-    '2 more heads change with repeated words: L18·H6 (74%) and L20·H1 (70%)'
+    '2 heads change with kind: L18·H6 (74% [70%, 79%]) and L20·H1 (70%); their attention to the same token elsewhere \
+is 0.83 if kind = repeated, 0.021 if kind = plain'
+    >>> changes_line("repeated", "repeated words", heads[1:], None)
+    '1 head changes with repeated words: L20·H1 (70%)'
+    >>> changes_line("repeated", "repeated words", heads[1:] * 5, None, more=True)
+    '5 more heads change with repeated words: L20·H1 (70%), L20·H1 (70%), L20·H1 (70%), and 2 more'
     """
     verb = "changes" if len(heads) == 1 else "change"
-    text = f"{many(len(heads), 'more head' if more else 'head')} {verb} with {label}: {head_list(heads, SHOWN)}"
+    shares = [f" ({interval(head['explained'], head['low'], head['high'], percent)})" for head in heads]
+    names = _first([head_name(head["layer"], head["head"]) + share for head, share in zip(heads, shares, strict=True)])
+    text = f"{many(len(heads), 'more head' if more else 'head')} {verb} with {label}: {names}"
     if contrast is None:
         return text
     whose = "its" if len(heads) == 1 else "their"
     if len(contrast["heads"]) < len(heads):
-        whose = f"in {head_list(contrast['heads'], shares=False)}"
+        whose = f"in {join_list([head_name(head['layer'], head['head']) for head in contrast['heads']])}"
     means = (contrast["high"], contrast["high_value"], contrast["low"], contrast["low_value"])
     return f"{text}; {whose} {changed_line(contrast['statistic'], column, *means)}"
 
 
-def switches_line(
-    column: str, value: str, pattern: str, heads: Sequence[HeadShare], share: float, otherwise: float
-) -> str:
-    """The heads that switch to a pattern for a value of a column: its share of their maps there, and on other texts.
+def _first(names: Sequence[str]) -> str:
+    """The first heads, and how many are left out: none or at least two."""
+    rest = len(names) - SHOWN if len(names) > SHOWN + 1 else 0
+    return join_list([*names[: len(names) - rest], *([f"{count(rest)} more"] if rest else [])])
 
-    >>> heads = [HeadShare(layer=18, head=6, share=0.9), HeadShare(layer=20, head=1, share=0.8)]
-    >>> switches_line("kind", "repeated", "induction", heads, 0.83, 0.021)
-    '2 heads switch to “induction” if kind = repeated: L18·H6 and L20·H1; 83% of their maps against 2%'
-    >>> switches_line("kind", "repeated", "induction", heads[:1], 0.9, 0.0)
+
+def switches_line(column: str, value: str, pattern: str, heads: Sequence[Switched], mean: Shares) -> str:
+    """The heads that switch to a pattern for a value of a column, and the mean over them.
+
+    >>> heads = [Switched(layer=18, head=6, share=0.9, otherwise=0.0, low=0.8, high=0.96, q=0.001),
+    ...          Switched(layer=20, head=1, share=0.76, otherwise=0.042, low=0.6, high=0.8, q=0.001)]
+    >>> mean = Shares(share=0.83, otherwise=0.021, low=0.7, high=0.88)
+    >>> switches_line("kind", "repeated", "induction", heads, mean)
+    '2 heads switch to “induction” if kind = repeated: L18·H6 and L20·H1; 83% of their maps against 2%, difference \
+0.81 [0.70, 0.88]'
+    >>> switches_line("kind", "repeated", "induction", heads[:1], heads[0] | {"low": None})
     '1 head switches to “induction” if kind = repeated: L18·H6; 90% of its maps against 0%'
     """
     verb, whose = ("switches", "its") if len(heads) == 1 else ("switch", "their")
-    names = head_list(heads, SHOWN, shares=False)
+    names = _first([head_name(head["layer"], head["head"]) for head in heads])
     text = f"{many(len(heads), 'head')} {verb} to “{pattern}” if {column} = {value}: {names}"
-    return f"{text}; {percent(share)} of {whose} maps against {percent(otherwise)}"
+    return f"{text}; {switched(mean, whose)}"
+
+
+def switched(shares: Shares, whose: str = "its") -> str:
+    """The shares of a pattern, where heads switch to it and elsewhere.
+
+    >>> switched(Shares(share=0.9, otherwise=0.05, low=0.8, high=0.96))
+    '90% of its maps against 5%, difference 0.85 [0.80, 0.96]'
+    """
+    text = f"{percent(shares['share'])} of {whose} maps against {percent(shares['otherwise'])}"
+    if shares["low"] is None or shares["high"] is None:
+        return text
+    return f"{text}, difference {interval(shares['share'] - shares['otherwise'], shares['low'], shares['high'])}"
 
 
 def changed_line(
@@ -94,18 +145,18 @@ def same_columns_line(labels: Sequence[str], label: str) -> str:
     )
 
 
-def no_changes_line(labels: Sequence[str], explained: float, significant: float) -> str:
-    """That no head changes with any of the columns.
+def no_changes_line(labels: Sequence[str], explained: float, significant: float, texts: int) -> str:
+    """That no head changes with any of the columns, on so many independent texts.
 
-    >>> no_changes_line(["kind", "digits"], 0.1, 0.05)
-    'no head changes with kind and digits: none explains 10% of the variation of a head with q below 0.05'
-    >>> no_changes_line([], 0.1, 0.05)
+    >>> no_changes_line(["kind", "digits"], 0.1, 0.05, 140)
+    'no head changes with kind and digits: none explains 10% of the variation of a head with q below 0.05; 140 texts'
+    >>> no_changes_line([], 0.1, 0.05, 140)
     'no column to compare heads with'
     """
     if not labels:
         return "no column to compare heads with"
     reason = f"none explains {percent(explained)} of the variation of a head with q below {ratio(significant)}"
-    return f"no head changes with {join_list(labels)}: {reason}"
+    return f"no head changes with {join_list(labels)}: {reason}; {many(texts, 'text')}"
 
 
 def few_texts(groups: int, least: int) -> str:

@@ -14,7 +14,7 @@ MIXED = "mixed"
 
 
 class Reason(TypedDict):
-    """A statistic of a cluster's maps against that of all other maps, with Cliff's delta and its interval."""
+    """A statistic of a cluster's maps and of other maps of the same texts, with Cliff's delta and its interval."""
 
     statistic: str
     mean: float | None
@@ -85,7 +85,7 @@ def cluster_size(cluster: int, maps: int, share: float, stability: float | None)
 
 
 def reason(statistic: str, values: Reason) -> str:
-    """How clearly a statistic tells a cluster from all other maps.
+    """How clearly a statistic tells a cluster from other maps of the same texts.
 
     >>> why = Reason(statistic="previous", mean=0.8, rest=0.031, delta=1.0, low=0.99, high=1.0)
     >>> reason("attention to the previous token", why)

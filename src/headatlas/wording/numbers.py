@@ -167,6 +167,32 @@ def join_list(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
+def duration(seconds: float) -> str:
+    """A time in one or two words, rounded as one would say it.
+
+    >>> duration(8.3), duration(95), duration(620), duration(9000), duration(400_000)
+    ('8 seconds', '95 seconds', '10 minutes', '2.5 hours', '4.6 days')
+    """
+    for unit, size, digits in (("day", 86_400, 1), ("hour", 3_600, 1), ("minute", 60, 0)):
+        if seconds >= 2 * size:
+            return f"{_fixed(seconds / size, digits)} {unit}s"
+    whole = max(1, round(seconds))
+    return many(whole, "second")
+
+
+def file_size(size: float) -> str:
+    """Bytes as people read them.
+
+    >>> file_size(812), file_size(64_000), file_size(1_200_000), file_size(416_000_000), file_size(1.8e9)
+    ('<1 KB', '64 KB', '1.2 MB', '416 MB', '1.8 GB')
+    """
+    for unit, bytes_of_unit in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if size >= bytes_of_unit:
+            value = size / bytes_of_unit
+            return f"{_fixed(value, 0 if value >= 10 else 1)} {unit}"
+    return "<1 KB"
+
+
 def capitalize(text: str) -> str:
     """A text with its first letter in upper case.
 

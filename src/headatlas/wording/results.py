@@ -97,6 +97,19 @@ def _texts(facts: Facts) -> str:
     return many(facts["examples"], "text")
 
 
+def _qk(facts: Facts) -> str:
+    """What was drawn, how far distance mirrors attention, and how far plots can be trusted.
+
+    >>> mirrors = {"correlation": -0.9, "spearman": -0.876, "trust": 0.951}
+    >>> _qk({"method": "tsne", "dims": 2, "heads": 72, "tokens": 5000} | mirrors)
+    't-SNE of 72 heads, 5,000 tokens, correlation −0.88, trustworthiness 0.95'
+    """
+    dims = "" if facts["dims"] == 2 else f" in {facts['dims']} dimensions"
+    mirrors = f"correlation {ratio(facts['spearman'])}, trustworthiness {ratio(facts['trust'])}"
+    drawn = f"{many(facts['heads'], 'head')}{dims}, {many(facts['tokens'], 'token')}"
+    return f"{method_name(facts['method'])} of {drawn}, {mirrors}"
+
+
 LINES: dict[str, Callable[[Facts], str]] = {
     "features": _features,
     "cluster": _cluster,
@@ -104,4 +117,5 @@ LINES: dict[str, Callable[[Facts], str]] = {
     "correlate": _correlate,
     "null": _null,
     "tsne": _tsne,
+    "qk": _qk,
 }

@@ -1,6 +1,6 @@
 // What the input changes in a head, in words. Tested on the same cases as headatlas.wording.changes.
 import type { Change } from "../api";
-import { amount, interval, pEquation, percent } from "./numbers";
+import { amount, columnName, interval, pEquation, percent } from "./numbers";
 
 /** What is to be said of an encoder that knows heads. */
 export const BUILT_IN = "partly built in: the vectors come from a network that was trained to tell heads apart";
@@ -9,9 +9,9 @@ export const BUILT_IN = "partly built in: the vectors come from a network that w
 export const changedLine = (
   statistic: string,
   column: string,
-  high: number,
+  high: number | null,
   highValue: string,
-  low: number,
+  low: number | null,
   lowValue: string,
 ) => `${statistic} is ${amount(high)} if ${column} = ${highValue}, ${amount(low)} if ${column} = ${lowValue}`;
 
@@ -22,7 +22,7 @@ export function changedIn(change: Change, differs: number): string | undefined {
     const high = known.reduce((best, entry) => (entry.mean > best.mean ? entry : best), known[0]);
     const low = known.reduce((best, entry) => (entry.mean < best.mean ? entry : best), known[0]);
     if (known.length && high.mean - low.mean >= differs)
-      return changedLine(plain, change.column, high.mean, high.value, low.mean, low.value);
+      return changedLine(plain, columnName(change.column), high.mean, high.value, low.mean, low.value);
   }
   return undefined;
 }

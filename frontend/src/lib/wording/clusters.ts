@@ -1,6 +1,7 @@
 // Clusters, and the heads and layers they belong to, in words; as in src/headatlas/wording.
 import { FAIR, STABLE } from "../../generated/thresholds";
 import type { Change, ClusterRow, Clusters } from "../api";
+import { names } from "../names.svelte";
 import type { HeadRef } from "../selection.svelte";
 import { nullStatement } from "./nulls";
 import { amount, capitalize, count, joinList, NBSP, pEquation, percent, plural, ratio } from "./numbers";
@@ -12,7 +13,14 @@ type Locality = Clusters["locality"][number];
 
 const NOWHERE = "no particular layer";
 
-export const headName = ({ layer, head }: HeadRef) => `L${layer}·H${head}`;
+/** The place of a head, where there is no room for more. */
+export const headPlace = ({ layer, head }: HeadRef) => `L${layer}·H${head}`;
+
+/** A head, with the name that a person gave it. */
+export function headName(ref: HeadRef): string {
+  const name = names.head(ref)?.name;
+  return name ? `${headPlace(ref)} (${name})` : headPlace(ref);
+}
 
 /** Names of the three kinds of layers in encoder-decoder models. */
 export const kindNames = { encoder: "input–input", decoder: "output–output", cross: "input–output" } as const;
@@ -23,6 +31,10 @@ export function clusterName(cluster: number, phrases: string[] | null, distincti
   if (phrases === null) return `cluster ${cluster}`;
   return [...(phrases.length ? phrases : ["mixed"]), distinction].filter(Boolean).join(", ");
 }
+
+/** The automatic name of a pattern that a person renamed, for tooltips. */
+export const automaticName = ({ automatic }: { automatic?: string }) =>
+  automatic === undefined ? undefined : `Automatic name: ${automatic}`;
 
 /** Whole numbers in order, runs joined: `0–2, 5`. */
 export function ranges(numbers: number[]): string {
@@ -102,10 +114,11 @@ export function homeLine(row: Pick<ClusterRow, "layers" | "heads">, mostly: numb
 
 /** A cluster in one sentence. */
 export function clusterSentence(row: ClusterRow, mostly: number): string {
+  const name = row.automatic === undefined ? capitalize(row.name) : row.name; // a person's name stays as it was typed
   const size = clusterSize(row.cluster, row.maps, row.share, row.stability);
   const unknown = row.cluster < 0 || (row.layers === null && !row.heads.length);
   const where = unknown ? "" : `, ${home(row, mostly)}`;
-  return `${capitalize(row.name)}: ${size}${where}.`;
+  return `${name}: ${size}${where}.`;
 }
 
 /** At which numbers of patterns a node of a tree is one of them. */

@@ -2,7 +2,7 @@
 import type { UnlikeHead } from "../api";
 import type { HeadRef } from "../selection.svelte";
 import { headName } from "./clusters";
-import { amount, capitalize, count, joinList, percent, plural } from "./numbers";
+import { amount, capitalize, columnName, count, joinList, percent, plural } from "./numbers";
 
 const NAMED = 3; // so that the sentence stays on one line
 
@@ -28,7 +28,7 @@ export const unusualStatistic = ({ plain, value, usual }: UnlikeHead["statistics
 
 /** Other examples with the same value of a column that a head treats unlike others, too. */
 export const sharedValue = ({ column, value, others, unlike }: NonNullable<UnlikeHead["value"]>, what: string) =>
-  `as on ${count(unlike)} of ${count(others)} other ${what}s with ${column} = ${value}`;
+  `as on ${count(unlike)} of ${count(others)} other ${what}s with ${columnName(column)} = ${value}`;
 
 export interface ExampleFacts {
   number: number;
@@ -40,7 +40,8 @@ export interface ExampleFacts {
 }
 
 export function exampleSentence({ number, examples, heads, modality: what, unlike, expected }: ExampleFacts): string {
-  if (!unlike) return `${capitalize(what)} ${number} of ${count(examples)}, seen by ${plural(heads, "head")}.`;
+  const which = examples === 1 ? `One ${what}` : `${capitalize(what)} ${number} of ${count(examples)}`;
+  if (!unlike) return `${which}, seen by ${plural(heads, "head")}.`;
   if (!unlike.length) return `No head treats this ${what} unlike others; ${byChance(expected)}.`;
   const rest = unlike.length - NAMED;
   const names = joinList([...unlike.slice(0, NAMED).map(headName), ...(rest > 0 ? [`${rest} more`] : [])]);
@@ -53,6 +54,22 @@ export const TRY = "Custom text, on the live model.";
 /** What stands out in a custom text: the token that gets most attention. */
 export const trySentence = (tokens: number, heads: HeadRef[], share: number, token: string) =>
   `On your text of ${plural(tokens, "token")}, ${heads.length === 1 ? `${headName(heads[0])} gives` : `${count(heads.length)} heads together give`} ${percent(share)} of attention to “${token}”.`;
+
+/** The most frequent patterns of the heads on a custom text; `patterns` are names and numbers of heads, largest first. */
+export function patternsSentence(tokens: number, heads: number, patterns: [name: string, heads: number][]): string {
+  const parts = patterns
+    .slice(0, NAMED)
+    .map(([name, size], i) => `${i === 0 ? `${count(size)} of ${plural(heads, "head")} show` : count(size)} “${name}”`);
+  const rest = patterns.slice(NAMED);
+  const others = rest.reduce((sum, [, size]) => sum + size, 0);
+  if (rest.length === 1) parts.push(`${count(others)} “${rest[0][0]}”`);
+  else if (rest.length) parts.push(`${count(others)} one of ${count(rest.length)} others`);
+  return `On your text of ${plural(tokens, "token")}, ${joinList(parts)}.`;
+}
+
+/** How many maps of a custom text are farther from their pattern than most of its maps in the atlas. */
+export const farMaps = (far: number) =>
+  `${plural(far, "map")} ${far === 1 ? "is" : "are"} farther from the center of the pattern than 95% of its maps in the atlas.`;
 
 export interface ListFacts {
   shown: number;

@@ -93,6 +93,25 @@ export function statisticSentence(
   return `${headName(head)}: ${first.label} ${plusMinus(first.value, first.deviation)} ${on}, other heads ${amount(first.others)} on average.`;
 }
 
+/** The heads with the largest and the smallest value of something, and the mean of all. */
+export interface Extremes {
+  label: string;
+  highest: { head: HeadRef; value: number };
+  lowest: { head: HeadRef; value: number };
+  mean: number;
+}
+
+/** What heads are sorted or colored by, and which head is at each end; the smallest first if `up`. */
+export function extremesSentence(how: "Sorted" | "Colored", extremes: Extremes, up: boolean): string {
+  const { label, highest, lowest, mean } = extremes;
+  const text = ({ head, value }: Extremes["highest"], word: string) => `${headName(head)} ${word} (${amount(value)})`;
+  if (highest.value === lowest.value) return `${how} by ${label}: all heads have ${amount(mean)}.`;
+  const [first, second] = up
+    ? [text(lowest, "is lowest"), text(highest, "highest")]
+    : [text(highest, "is highest"), text(lowest, "lowest")];
+  return `${how} by ${label}: ${first}, ${second}; the mean of all heads is ${amount(mean)}.`;
+}
+
 const LONGEST = 60; // characters of a name
 const quoted = (name: string) => `“${name.length > LONGEST ? `${name.slice(0, LONGEST)}…` : name}”`;
 

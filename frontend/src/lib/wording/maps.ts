@@ -9,6 +9,10 @@ const METHODS: Record<string, string> = { pca: "PCA", umap: "UMAP", tsne: "t-SNE
 /** The usual name of a projection method. */
 export const methodName = (method: string) => (Object.hasOwn(METHODS, method) ? METHODS[method] : method);
 
+/** A projection by its method, and its name where that says more: `UMAP (wide)`. */
+export const projectionName = ({ name, method }: { name: string; method: string }) =>
+  name === method ? methodName(method) : `${methodName(method)} (${name})`;
+
 /** Whether near points of a projection are alike. */
 export function faithful(trustworthiness: number | null): string {
   if (trustworthiness === null) return "near points should look alike";
@@ -73,8 +77,43 @@ export const mixtureText = (mixture: Mixture) =>
 /** In quotes, since names contain commas: “far, broad”. */
 const quoted = (name: string) => `“${name}”`;
 
+/** What narrows the maps down, as words need it. */
+export interface FilterFacts {
+  head: HeadRef | null;
+  pattern: string | null;
+  example: number | null;
+  query: string | null;
+  lasso: boolean;
+  saved?: string | null; // name of a selection
+  categories: string[]; // that are checked in the legend
+}
+
+/** How many maps pass all filters, and which filters: `12 maps of L3·H5 on texts with “water”`. */
+export function filteredText(maps: number, what: string, filters: FilterFacts): string {
+  const { head, pattern, example, query, lasso, saved = null, categories } = filters;
+  return [
+    plural(maps, "map"),
+    lasso ? "selected" : "",
+    head ? `of ${headName(head)}` : "",
+    pattern === null ? "" : `${head ? "that show" : "of"} ${quoted(pattern)}`,
+    categories.length ? `in ${joinList(categories.map(quoted))}` : "",
+    saved === null ? "" : `of the selection ${quoted(saved)}`,
+    example === null ? "" : `on ${what} ${example}`,
+    query === null ? "" : `on ${what}s with ${quoted(query.slice(0, 40))}`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
 /** `2,318 maps selected: 91% “previous token”; 84% from L0·H2 and L1·H7; on texts of every length.` */
 export const setSentence = (subject: string, parts: string[]) => `${subject}: ${parts.filter(Boolean).join("; ")}.`;
+
+/** How far the neighbors of a map on the plane are its neighbors by vectors: `agreed` of `shown` each way. */
+export function agreementText(facts: { shown: number; onPlane: number; byVectors: number; of: number }): string {
+  const { shown, onPlane, byVectors, of } = facts;
+  if (onPlane === shown && byVectors === shown) return "Plane and vectors agree on its neighbors.";
+  return `Of its ${shown} nearest on the plane, ${onPlane} are among its ${of} nearest by vectors; of its ${shown} nearest by vectors, ${byVectors} are among its ${of} nearest on the plane.`;
+}
 
 /** One map and its neighbors on the plane: whether they show the same pattern, and from how many heads they come. */
 export function mapSentence(

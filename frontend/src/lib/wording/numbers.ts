@@ -87,9 +87,23 @@ export const pEquation = (p: Value, symbol = "p") => [symbol, ...probability(p)]
 export const interval = (value: Value, low: Value, high: Value, form: (value: Value) => string = ratio) =>
   isKnown(low) && isKnown(high) ? `${form(value)} [${form(low)},${NBSP}${form(high)}]` : form(value);
 
+/** A number and its interval with as many decimals as the interval leaves: one or two digits of its half. */
+export function estimate(value: Value, low: Value, high: Value, sign = false): string {
+  if (!isKnown(value) || !isKnown(low) || !isKnown(high)) return (sign ? signed : amount)(value);
+  const half = (high - low) / 2;
+  const decimals = half > 0 ? Math.max(0, Math.min(6, 1 - Math.round(Math.log10(half)))) : 2;
+  const write = (number: number) => (sign && number > 0 ? "+" : "") + fixed(Number(number.toFixed(decimals)), decimals);
+  return `${write(value)} [${write(low)},${NBSP}${write(high)}]`;
+}
+
 /** A list in a sentence: `a, b, and c`. */
 export const joinList = (parts: string[]) =>
   parts.length < 3 ? parts.join(" and ") : `${parts.slice(0, -1).join(", ")}, and ${parts[parts.length - 1]}`;
 
 /** A text with its first letter in upper case. */
 export const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+const COLUMNS: Record<string, string> = { n_tokens: "number of tokens", n_target: "number of target tokens" };
+
+/** A column as it is called in sentences: those that collect adds have plain names. */
+export const columnName = (column: string) => (Object.hasOwn(COLUMNS, column) ? COLUMNS[column] : column);

@@ -56,7 +56,7 @@ export function patternSentence(said: Said[], named: boolean, apart: string): st
 function saidBy({ statistic: name, plain, mean, rest, delta }: Reason, named: boolean): Said {
   const declared = statistic(name);
   if (!named || !declared) return { says: plain, measure: plain, mean, rest };
-  const naming = (delta ?? 0) > 0 ? declared.high : declared.low;
+  const naming = declared.low && (delta ?? 1) <= 0 ? declared.low : declared.high;
   return { says: naming?.says ?? plain, measure: declared.low ? declared.short : "", mean, rest };
 }
 

@@ -18,6 +18,10 @@ const OTHERS: Record<string, (...values: never[]) => string> = {
   head_name: (layer: number, head: number) => wording.headName({ layer, head }),
   locality_line: (neighbors, similarity, all_pairs, p, significant, few) =>
     wording.localityLine({ neighbors, similarity, all_pairs, p } as Locality, significant, few),
+  switches_line: (column, value, pattern, heads, mean) =>
+    wording.textOf(wording.switchesPieces(column, { value, pattern, heads, mean })),
+  changes_line: (column, label, changed, contrast, more = false as never) =>
+    wording.textOf(wording.changesPieces({ column, label, changed, contrast }, more)),
 };
 
 const camelCase = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,5 +1,6 @@
 // Clusters in the order of their cards.
 import type { ClusterRow } from "../../lib/api";
+import { fold } from "../../lib/search";
 
 export type Sort = "size" | "stability" | "layer" | "name";
 
@@ -10,10 +11,8 @@ export function arrange(
   words: string,
   layer: (row: ClusterRow) => number,
 ): ClusterRow[] {
-  const query = words.trim().toLowerCase();
-  const matches = rows.filter(
-    (row) => !query || row.name.toLowerCase().includes(query) || String(row.cluster) === query,
-  );
+  const query = fold(words.trim());
+  const matches = rows.filter((row) => !query || fold(row.name).includes(query) || String(row.cluster) === query);
   const by: Record<Sort, (a: ClusterRow, b: ClusterRow) => number> = {
     size: (a, b) => b.maps - a.maps,
     stability: (a, b) => (b.stability ?? -1) - (a.stability ?? -1),

@@ -3,9 +3,12 @@ export interface Arc {
   query: number;
   key: number;
   value: number;
+  color?: string; // of its head, if there are several
+  shift?: number; // pixels down, so that arcs of several heads between the same tokens are apart
 }
 
 export const MOST = 1500;
+export const ARCS = 80; // most tokens for which arcs are readable
 
 /** Arcs of at least `least`, the strongest `most` of them, the weakest first so that strong ones are drawn on top. */
 export function strongest(values: Float32Array, columns: number, least: number, most = MOST): Arc[] {

@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { TOP, UNKNOWN } from "../../lib/encoding";
 import type { Examples, Token } from "../../lib/api";
+import { order } from "../../lib/table";
 import {
   exampleSentence,
+  farMaps,
   listSentence,
   patternHere,
+  patternsSentence,
   sharedValue,
   tooFewExamples,
   trySentence,
@@ -12,7 +15,7 @@ import {
 } from "../../lib/wording";
 import { received, strongest, defaultThreshold } from "./arcs";
 import { clamp, fit, halve, Pyramid, zoom } from "./pyramid";
-import { categories, choose, order } from "./rows";
+import { categories, choose } from "./rows";
 import { direction, short, shown, spaces } from "./tokens";
 import { expectedHeads, mostUnlike, tooFew, unlikeCounts } from "./unusual";
 
@@ -79,6 +82,22 @@ describe("sentences", () => {
     expect(trySentence(1, [head(0), head(1)], 0.999, "tide")).toBe(
       "On your text of 1 token, 2 heads together give >99% of attention to “tide”.",
     );
+  });
+  it("count the patterns of a custom text", () => {
+    expect(patternsSentence(9, 72, [["first token", 40]])).toBe(
+      "On your text of 9 tokens, 40 of 72 heads show “first token”.",
+    );
+    const many: [string, number][] = [
+      ["a", 30],
+      ["b", 20],
+      ["c", 10],
+      ["d", 8],
+      ["e", 4],
+    ];
+    expect(patternsSentence(9, 72, many)).toBe(
+      "On your text of 9 tokens, 30 of 72 heads show “a”, 20 “b”, 10 “c”, and 12 one of 2 others.",
+    );
+    expect(farMaps(1)).toContain("1 map is farther");
   });
   it("summarize a list", () => {
     const list = { shown: 140, examples: 140, heads: 72, modality: "text" };

@@ -16,6 +16,9 @@ const layer = (index: number, heads: number, kind: LayerCard["kind"] = "encoder"
   heads,
   key_heads: heads,
   causal: false,
+  width: 8,
+  scaling: 1,
+  note: "",
 });
 const LAYERS = [layer(0, 2), layer(1, 1, "cross")];
 

@@ -1,5 +1,6 @@
 // Which heads are shown, and the tokens of their queries and keys.
-import type { AtlasCard, Example, LayerCard, Token } from "../../lib/api";
+import type { AtlasCard, Example, LayerCard, TextPatterns, Token } from "../../lib/api";
+import { decodeLabel } from "../../lib/encoding";
 import { headKey, parseHead, type HeadRef } from "../../lib/selection.svelte";
 
 export type Kind = LayerCard["kind"];
@@ -31,6 +32,35 @@ export function toggle(chosen: HeadRef[], these: HeadRef[]): HeadRef[] {
   const chosenKeys = new Set(chosen.map(headKey));
   const rest = chosen.filter((place) => !keys.has(headKey(place)));
   return these.every((place) => chosenKeys.has(headKey(place))) ? rest : inOrder([...rest, ...these]);
+}
+
+/** The pattern of a head's map on the text that is shown; null if it is not known. */
+export type PatternOf = (layer: number, head: number) => number | null;
+
+/** The patterns on an example, from the labels of all maps. */
+export const patternsOf =
+  ({ model }: AtlasCard, labels: Uint16Array | undefined, example: number): PatternOf =>
+  (layer, head) => {
+    const code = labels?.[(example * model.layers.length + layer) * model.heads + head];
+    return code === undefined || example < 0 ? null : decodeLabel(code);
+  };
+
+/** The patterns on a custom text. */
+export const customPatterns =
+  (patterns: TextPatterns | undefined): PatternOf =>
+  (layer, head) =>
+    patterns?.labels[layer]?.[head] ?? null;
+
+/** How many heads have each pattern, the most frequent first. */
+export function patternCounts(layers: LayerCard[], pattern: PatternOf): [pattern: number, heads: number][] {
+  const sizes = new Map<number, number>();
+  layers.forEach(({ heads }, layer) => {
+    for (let head = 0; head < heads; head++) {
+      const number = pattern(layer, head);
+      if (number !== null) sizes.set(number, (sizes.get(number) ?? 0) + 1);
+    }
+  });
+  return [...sizes].sort((a, b) => b[1] - a[1]);
 }
 
 /** All heads of the layers of a kind. */

@@ -1,5 +1,6 @@
-// The large map on its canvases: pixels, axes with tokens, and the crosshair.
+// A map with its axes: cells, tokens, and the crosshair.
 import { mapColors } from "../../lib/draw";
+import type { Pen } from "../../lib/pen";
 import type { Theme } from "../../lib/theme.svelte";
 import type { Level, Pyramid, View } from "./pyramid";
 import type { Focus } from "./tints";
@@ -56,38 +57,33 @@ export interface Plot {
   theme: Theme;
   top: number;
   colors: Colors;
-  font: string;
+  left: number; // room for the tokens of the rows
+  above: number; // and of the columns
+  font: number; // pixels
   density: number; // device pixels
 }
 
-function prepare(canvas: HTMLCanvasElement, { width, height, density }: Plot): CanvasRenderingContext2D {
-  const [w, h] = [Math.round((LEFT + width) * density), Math.round((TOP + height) * density)];
-  if (canvas.width !== w) canvas.width = w;
-  if (canvas.height !== h) canvas.height = h;
-  const context = canvas.getContext("2d")!;
-  context.setTransform(density, 0, 0, density, 0, 0);
-  context.clearRect(0, 0, LEFT + width, TOP + height);
-  return context;
-}
+export const EVERY_CELL = Infinity; // the density at which no cells are merged, for exported files
+export const FONT = 11;
+const FAMILY = 'ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace';
 
 /** Where segments change: between this unit and the one before. */
 export const borders = (units: Unit[]) =>
   units.flatMap((unit, i) => (i > 0 && unit.segment !== units[i - 1].segment ? [i] : []));
 
-export function drawHeat(canvas: HTMLCanvasElement, plot: Plot) {
-  const { view, width, height, density, pyramid, rows, columns, colors } = plot;
-  const context = prepare(canvas, plot);
+export function drawHeat(context: Pen, plot: Plot) {
+  const { view, width, height, density, pyramid, rows, columns, colors, left, above } = plot;
   const { level, step } = pyramid.at(view.cell * density);
   context.save();
   context.beginPath();
-  context.rect(LEFT, TOP, width, height);
+  context.rect(left, above, width, height);
   context.clip();
   context.imageSmoothingEnabled = false;
   const size = view.cell * step;
   context.drawImage(
     picture(level, plot.theme, plot.top),
-    LEFT - view.x * view.cell,
-    TOP - view.y * view.cell,
+    left - view.x * view.cell,
+    above - view.y * view.cell,
     level.columns * size,
     level.rows * size,
   );
@@ -96,29 +92,27 @@ export function drawHeat(canvas: HTMLCanvasElement, plot: Plot) {
   context.setLineDash([4, 3]);
   context.beginPath();
   for (const at of borders(plot.keys))
-    line(context, LEFT + (at - view.x) * view.cell, TOP, 0, Math.min(height, rows * view.cell));
+    line(context, left + (at - view.x) * view.cell, above, 0, Math.min(height, rows * view.cell));
   for (const at of borders(plot.queries))
-    line(context, LEFT, TOP + (at - view.y) * view.cell, Math.min(width, columns * view.cell), 0);
+    line(context, left, above + (at - view.y) * view.cell, Math.min(width, columns * view.cell), 0);
   context.stroke();
   context.restore();
   labels(context, plot);
 }
 
-function line(context: CanvasRenderingContext2D, x: number, y: number, across: number, down: number) {
+function line(context: Pen, x: number, y: number, across: number, down: number) {
   const [left, top] = [Math.round(x) + 0.5, Math.round(y) + 0.5];
   context.moveTo(left, top);
   context.lineTo(left + across, top + down);
 }
 
 /** Tokens at the axes: all of them if there is room, else every second, fifth … */
-function labels(
-  context: CanvasRenderingContext2D,
-  { view, width, height, rows, columns, queries, keys, colors, font }: Plot,
-) {
-  context.font = font;
+function labels(context: Pen, plot: Plot) {
+  const { view, width, height, rows, columns, queries, keys, colors, font, left, above } = plot;
+  context.font = `${font}px ${FAMILY}`;
   context.fillStyle = colors.muted;
   context.textBaseline = "middle";
-  const step = Math.max(1, Math.ceil(12 / view.cell));
+  const step = Math.max(1, Math.ceil((font + 1) / view.cell - 1e-6));
   const ends = (first: number, count: number, room: number) => [
     Math.ceil(first - 0.5),
     Math.min(count, Math.floor(first + room / view.cell + 0.5)),
@@ -126,23 +120,23 @@ function labels(
   const [fromRow, toRow] = ends(view.y, rows, height);
   context.textAlign = "right";
   for (let i = Math.ceil(Math.max(0, fromRow) / step) * step; i < toRow; i += step)
-    context.fillText(fitted(context, queries[i].text, LEFT - 10), LEFT - 6, TOP + (i + 0.5 - view.y) * view.cell);
+    context.fillText(fitted(context, queries[i].text, left - 10), left - 6, above + (i + 0.5 - view.y) * view.cell);
   const [fromColumn, toColumn] = ends(view.x, columns, width);
   context.textAlign = "left";
   for (let j = Math.ceil(Math.max(0, fromColumn) / step) * step; j < toColumn; j += step)
-    upwards(context, fitted(context, keys[j].text, TOP - 10), LEFT + (j + 0.5 - view.x) * view.cell);
+    upwards(context, fitted(context, keys[j].text, above - 10), left + (j + 0.5 - view.x) * view.cell, above);
 }
 
-function upwards(context: CanvasRenderingContext2D, text: string, x: number) {
+function upwards(context: Pen, text: string, x: number, above: number) {
   context.save();
-  context.translate(x, TOP - 6);
+  context.translate(x, above - 6);
   context.rotate(-Math.PI / 2);
   context.fillText(text, 0, 0);
   context.restore();
 }
 
 /** A token shortened to fit. */
-export function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
+export function fitted(context: Pick<Pen, "measureText">, text: string, room: number): string {
   for (let most = 24; most > 2; most -= 2) {
     const written = shown(text, most);
     if (context.measureText(written).width <= room) return written;
@@ -151,10 +145,9 @@ export function fitted(context: CanvasRenderingContext2D, text: string, room: nu
 }
 
 /** Crosshair over the row and column pointed at, with their tokens in bold. */
-export function drawCross(canvas: HTMLCanvasElement, plot: Plot, focus: Focus | null, by: string) {
-  const context = prepare(canvas, plot);
+export function drawCross(context: Pen, plot: Plot, focus: Focus | null, by: string) {
   if (!focus) return;
-  const { view, width, height, rows, columns, queries, keys, colors, font } = plot;
+  const { view, width, height, rows, columns, queries, keys, colors, font, left, above } = plot;
   const [right, bottom] = [
     Math.min(width, (columns - view.x) * view.cell),
     Math.min(height, (rows - view.y) * view.cell),
@@ -162,29 +155,29 @@ export function drawCross(canvas: HTMLCanvasElement, plot: Plot, focus: Focus | 
   const thick = Math.max(view.cell, 2);
   context.save();
   context.beginPath();
-  context.rect(LEFT - 1, TOP - 1, right + 2, bottom + 2);
+  context.rect(left - 1, above - 1, right + 2, bottom + 2);
   context.clip();
   context.lineWidth = 1.5;
   if (focus.query !== null) {
     context.strokeStyle = colors.accent;
-    context.strokeRect(LEFT, TOP + (focus.query - view.y) * view.cell, right, thick);
+    context.strokeRect(left, above + (focus.query - view.y) * view.cell, right, thick);
   }
   if (focus.key !== null) {
     context.strokeStyle = by;
-    context.strokeRect(LEFT + (focus.key - view.x) * view.cell, TOP, thick, bottom);
+    context.strokeRect(left + (focus.key - view.x) * view.cell, above, thick, bottom);
   }
   context.restore();
-  context.font = `600 ${font}`;
+  context.font = `600 ${font}px ${FAMILY}`;
   context.textBaseline = "middle";
   const label = (unit: Unit | undefined, at: number, limit: number, down: boolean) => {
     if (!unit || at < 0 || at > limit) return;
     context.fillStyle = colors.paper;
-    if (down) context.fillRect(0, TOP + at - 8, LEFT - 2, 16);
-    else context.fillRect(LEFT + at - 8, 0, 16, TOP - 2);
+    if (down) context.fillRect(0, above + at - 8, left - 2, 16);
+    else context.fillRect(left + at - 8, 0, 16, above - 2);
     context.fillStyle = colors.ink;
     context.textAlign = down ? "right" : "left";
-    if (down) context.fillText(fitted(context, unit.text, LEFT - 10), LEFT - 6, TOP + at);
-    else upwards(context, fitted(context, unit.text, TOP - 10), LEFT + at);
+    if (down) context.fillText(fitted(context, unit.text, left - 10), left - 6, above + at);
+    else upwards(context, fitted(context, unit.text, above - 10), left + at, above);
   };
   if (focus.query !== null) label(queries[focus.query], (focus.query + 0.5 - view.y) * view.cell, height, true);
   if (focus.key !== null) label(keys[focus.key], (focus.key + 0.5 - view.x) * view.cell, width, false);

@@ -1,6 +1,5 @@
 // Loads the maps of the chosen heads, a few at a time, and averages them.
-import { paths, type Text } from "../../generated/paths";
-import { buffer, ApiError, fullMap, textOf, type AtlasCard, type Example, type Token } from "../../lib/api";
+import { ApiError, fullMap, pooledMaps, textOf, type AtlasCard, type Example, type Token } from "../../lib/api";
 import type { HeadRef } from "../../lib/selection.svelte";
 import { plural } from "../../lib/wording";
 import { sides, type Kind } from "./heads";
@@ -36,16 +35,24 @@ export async function loadBundle(
   const { queries, keys } = sides(atlas, example, kind);
   const base = { example, heads, kind, queries, keys };
   if (!heads.length) return { ...base, mean: new Float32Array(0), each: [], pooled: null, note: "" };
-  if (!example.full) return { ...base, ...(await stored(atlas, example, heads, example.note || atlas.live_note)) };
+  if (!example.full)
+    return { ...base, ...(await stored(atlas, example, heads, example.note || atlas.live_note, signal)) };
   try {
-    return { ...base, ...(await full(textOf(example), heads, queries.length * keys.length, signal, progress)) };
+    return { ...base, ...(await full(atlas, example, heads, queries.length * keys.length, signal, progress)) };
   } catch (problem) {
     if (signal.aborted || !(problem instanceof ApiError) || !example.pooled) throw problem;
-    return { ...base, ...(await stored(atlas, example, heads, problem.message)) };
+    return { ...base, ...(await stored(atlas, example, heads, problem.message, signal)) };
   }
 }
 
-async function full(text: Text, heads: HeadRef[], size: number, signal: AbortSignal, progress: (done: number) => void) {
+async function full(
+  atlas: AtlasCard,
+  example: Example,
+  heads: HeadRef[],
+  size: number,
+  signal: AbortSignal,
+  progress: (done: number) => void,
+) {
   const mean = new Float32Array(size);
   const keep = heads.length * size <= MEMORY;
   const each: Uint16Array[] = [];
@@ -53,7 +60,7 @@ async function full(text: Text, heads: HeadRef[], size: number, signal: AbortSig
   const loadNext = async () => {
     const at = next++;
     const { layer, head } = heads[at];
-    const map = await fullMap(paths.fullMap({ ...text, layer, head }), signal);
+    const map = await fullMap(atlas, textOf(example), heads[at], signal);
     if (map.length !== size)
       throw new ApiError(
         0,
@@ -79,7 +86,7 @@ async function full(text: Text, heads: HeadRef[], size: number, signal: AbortSig
   return { mean, each, pooled: null, note: "" };
 }
 
-async function stored(atlas: AtlasCard, example: Example, heads: HeadRef[], note: string) {
+async function stored(atlas: AtlasCard, example: Example, heads: HeadRef[], note: string, signal: AbortSignal) {
   if (!example.pooled)
     throw new ApiError(
       0,
@@ -87,7 +94,7 @@ async function stored(atlas: AtlasCard, example: Example, heads: HeadRef[], note
       atlas.live_note === note ? "" : atlas.live_note,
     );
   const r = atlas.resolution;
-  const all = await buffer(paths.pooled(example));
+  const all = await pooledMaps(example, signal);
   const mean = new Float32Array(r * r);
   const each = heads.map(({ layer, head }) => {
     const first = (layer * atlas.model.heads + head) * r * r;

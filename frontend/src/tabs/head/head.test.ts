@@ -14,6 +14,9 @@ const layer = (heads: number, key_heads = heads): LayerCard => ({
   heads,
   key_heads,
   causal: false,
+  width: 8,
+  scaling: 1,
+  note: "",
 });
 const head = (number: number, mean: (number | null)[]): HeadRow => ({
   layer: 0,

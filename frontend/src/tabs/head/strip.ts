@@ -1,7 +1,9 @@
 // A strip of examples: one cell each, colored by its cluster, as large as the space allows.
+import { drawings, paintCanvas } from "../../lib/canvas";
 import { cellShape, type Ring } from "../../lib/cell";
 import { decodeLabel, MISSING } from "../../lib/encoding";
 import { categoryColor, categoryMark, rgb, type Rgb } from "../../lib/palette";
+import type { Pen } from "../../lib/pen";
 import type { Theme } from "../../lib/theme.svelte";
 
 export interface Layout {
@@ -31,33 +33,35 @@ export function draw(
   order: Uint32Array,
   grid: Layout,
   theme: Theme,
-  scale: number,
+  density: number,
 ) {
   const { cell, columns, rows } = grid;
   if (cell < 4) return dots(canvas, labels, order, grid, theme);
-  canvas.width = Math.round(columns * cell * scale);
-  canvas.height = Math.round(rows * cell * scale);
-  const context = canvas.getContext("2d")!;
-  context.scale(scale, scale);
+  paintCanvas(canvas, columns * cell, rows * cell, (pen) => squares(pen, labels, order, grid, theme), density);
+}
+
+function squares(pen: Pen, labels: Uint16Array, order: Uint32Array, { cell, columns }: Layout, theme: Theme) {
   const shapes = [0, 1, 2, 3].map((mark) => cellShape(cell - 1, mark));
-  const paths = new Map<number, Path2D>();
+  const marked = new Map<number, number[]>(); // places of each label that is not a square
+  const position = (place: number): [number, number] => [(place % columns) * cell, Math.floor(place / columns) * cell];
   let current = -1; // the label whose color is set
   for (let place = 0; place < order.length; place++) {
     const label = labels[order[place]];
     if (label === MISSING) continue;
-    const mark = categoryMark(decodeLabel(label)!);
-    const [x, y] = [(place % columns) * cell, Math.floor(place / columns) * cell];
-    if (mark > 0) {
-      if (!paths.has(label)) paths.set(label, new Path2D());
-      trace(paths.get(label)!, shapes[mark], x, y);
+    if (categoryMark(decodeLabel(label)!) > 0) {
+      if (!marked.has(label)) marked.set(label, []);
+      marked.get(label)!.push(place);
       continue;
     }
-    if (label !== current) context.fillStyle = categoryColor(decodeLabel((current = label))!, theme);
-    context.fillRect(x, y, cell - 1, cell - 1);
+    if (label !== current) pen.fillStyle = categoryColor(decodeLabel((current = label))!, theme);
+    pen.fillRect(...position(place), cell - 1, cell - 1);
   }
-  for (const [label, path] of paths) {
-    context.fillStyle = categoryColor(decodeLabel(label)!, theme);
-    context.fill(path, "evenodd");
+  for (const [label, places] of marked) {
+    const number = decodeLabel(label)!;
+    pen.fillStyle = categoryColor(number, theme);
+    pen.beginPath();
+    for (const place of places) trace(pen, shapes[categoryMark(number)], ...position(place));
+    pen.fill("evenodd");
   }
 }
 
@@ -71,6 +75,7 @@ function dots(
 ) {
   canvas.width = columns;
   canvas.height = rows;
+  drawings.delete(canvas);
   const picture = new ImageData(columns, rows);
   const colors = new Map<number, Rgb>();
   for (let place = 0; place < order.length; place++) {
@@ -87,7 +92,7 @@ function dots(
 }
 
 /** Adds a shape to a path, at x and y. */
-function trace(path: Path2D, rings: Ring[], x: number, y: number) {
+function trace(path: Pen, rings: Ring[], x: number, y: number) {
   for (const ring of rings) {
     path.moveTo(x + ring[0][0], y + ring[0][1]);
     for (let at = 1; at < ring.length; at++) path.lineTo(x + ring[at][0], y + ring[at][1]);

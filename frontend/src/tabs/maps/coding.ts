@@ -3,6 +3,7 @@ import type { ColumnCard, NodeRow } from "../../lib/api";
 import { CODES, decodeAmount, MISSING, UNKNOWN } from "../../lib/encoding";
 import { numberOf } from "../../lib/levels";
 import { categoryColor, categoryMark, ramp, rgb } from "../../lib/palette";
+import { quarters } from "../../lib/ranges";
 import type { Theme } from "../../lib/theme.svelte";
 import type { Shape } from "./places";
 
@@ -189,21 +190,12 @@ export function ranged(
   exists: Uint8Array,
   format: (value: number) => string,
 ): Coded {
-  const known = numbers.filter((value): value is number => value !== null).sort((a, b) => a - b);
-  const cuts = [...new Set([0.25, 0.5, 0.75].map((share) => known[Math.floor(share * known.length)]))];
-  const starts = cuts.filter((cut) => cut > known[0]);
-  const rangeOf = (value: number) => starts.filter((start) => value >= start).length;
-  const none = starts.length + 1;
-  const keys = Uint16Array.from(numbers, (value) => (value === null ? none : rangeOf(value)));
-  const coded = { level: "example" as const, keys, size: none + 1 };
-  const counts = tally(coded, shape, exists);
+  const { names, keys } = quarters(numbers, format);
+  const coded = { level: "example" as const, keys, size: names.length + 1 };
   const categories: Category[] = [];
-  counts.forEach((count, key) => {
-    if (!count) return;
-    if (key === none) return categories.push({ key, number: -1, name: "unknown", count });
-    const inRange = known.filter((value) => rangeOf(value) === key);
-    const [low, high] = [format(inRange[0]), format(inRange[inRange.length - 1])];
-    categories.push({ key, number: key, name: low === high ? low : `${low} – ${high}`, count });
+  tally(coded, shape, exists).forEach((count, key) => {
+    const known = key < names.length;
+    if (count) categories.push({ key, number: known ? key : -1, name: known ? names[key] : "unknown", count });
   });
   return { ...coded, categories, amounts: null, ordered: true };
 }

@@ -1,11 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { encodeLabel, MISSING, NOISE, TOP, UNKNOWN, UNPLACED } from "../../lib/encoding";
-import { inputsText, mapSentence, mixtureText, originText, setSentence, wholeSentence } from "../../lib/wording";
+import {
+  agreementText,
+  filteredText,
+  inputsText,
+  mapSentence,
+  mixtureText,
+  originText,
+  setSentence,
+  wholeSentence,
+} from "../../lib/wording";
 import { DIMMED, NORMAL, SELECTED } from "../../points/style";
 import { amounted, categorical, colored, expanded, positional, ranged, tally } from "./coding";
 import { contrast } from "./contrast";
-import { picked, readLasso, readNumbers, states, toggled, writeLasso } from "./picking";
-import { existing, indexOf, ofExample, ofHead, placeOf, withValue, type Shape } from "./places";
+import { picked, readLasso, readNumbers, states, toggled, writeLasso, type Narrowing } from "./picking";
+import { agreeing, compare } from "./neighbors";
+import { membersOf, existing, indexOf, ofExample, ofHead, placeOf, type Shape } from "./places";
 import { inputsOf, mixtureOf, originOf, sources } from "./sources";
 import { factorsOf, foremost, spread } from "./spread";
 import { drawn, middle, middles, nearest } from "./typical";
@@ -31,7 +41,6 @@ describe("places", () => {
       ),
     ).toBe(true);
     expect([...ofExample(shape, 4)]).toEqual(Array.from({ length: 12 }, (_, k) => 48 + k));
-    expect([...withValue(labels, NOISE)]).toEqual([...labels.keys()].filter((i) => labels[i] === NOISE));
   });
 });
 
@@ -114,16 +123,39 @@ describe("picking", () => {
     const chosen = Uint8Array.from([0, 1, 0, 1]);
     const slow = all.filter((i) => i % 2 && examples[placeOf(shape, i).example] && chosen[keys[i]]);
     expect([...picked(shape, exists, { inside, examples, keys, chosen })]).toEqual(slow);
-    expect([...picked(shape, exists, { inside: null, examples: null, keys: null, chosen: null })]).toEqual(all);
+    expect([...picked(shape, exists, {})]).toEqual(all);
+  });
+  it("combines every pair of filters", () => {
+    const examples = Uint8Array.from({ length: 50 }, (_, e) => e % 3 && 1);
+    const [head, example, label] = [{ layer: 2, head: 1 }, 7, 4];
+    const keys = Uint16Array.from({ length: N }, (_, i) => i % 4);
+    const tests: [Narrowing, (i: number) => boolean][] = [
+      [{ head }, (i) => placeOf(shape, i).layer === 2 && placeOf(shape, i).head === 1],
+      [{ example }, (i) => placeOf(shape, i).example === 7],
+      [{ labels, label }, (i) => labels[i] === label],
+      [{ inside: Uint32Array.from(all.filter((i) => i % 5)) }, (i) => i % 5 > 0],
+      [{ examples }, (i) => examples[placeOf(shape, i).example] > 0],
+      [{ keys, chosen: Uint8Array.from([0, 1, 0, 1]) }, (i) => i % 2 > 0],
+    ];
+    for (const [first, passesFirst] of tests)
+      for (const [second, passesSecond] of tests)
+        expect([...picked(shape, exists, { ...first, ...second })]).toEqual(
+          all.filter((i) => passesFirst(i) && passesSecond(i)),
+        );
+  });
+  it("is described by all filters", () => {
+    const none = { head: null, pattern: null, example: null, query: null, lasso: false, categories: [] };
+    const head = { layer: 3, head: 5 };
+    expect(filteredText(12, "text", { ...none, head, query: "water" })).toBe("12 maps of L3·H5 on texts with “water”");
+    expect(filteredText(3, "text", { ...none, saved: "odd" })).toBe("3 maps of the selection “odd”");
+    expect(filteredText(1, "text", { ...none, pattern: "broad", example: 4 })).toBe("1 map of “broad” on text 4");
+    expect(
+      filteredText(0, "image", { ...none, head, pattern: "broad", lasso: true, categories: ["sea", "hill"] }),
+    ).toBe("0 maps selected of L3·H5 that show “broad” in “sea” and “hill”");
   });
   it("dims maps outside the set", () => {
     expect(states(4, null, null)).toBeNull();
-    expect([...states(4, Uint32Array.of(1, 2), Uint32Array.of(2, 3), true)!]).toEqual([
-      DIMMED,
-      NORMAL,
-      SELECTED,
-      DIMMED,
-    ]);
+    expect([...states(4, Uint32Array.of(1, 2), Uint32Array.of(2))!]).toEqual([DIMMED, NORMAL, SELECTED, DIMMED]);
     expect([...states(4, Uint32Array.of(1), Uint32Array.of(3))!]).toEqual([DIMMED, NORMAL, DIMMED, SELECTED]);
   });
   it("reads and writes checked categories", () => {
@@ -144,6 +176,25 @@ describe("picking", () => {
       null,
       null,
     ]);
+  });
+});
+
+describe("nearest maps", () => {
+  it("are marked where plane and vectors disagree", () => {
+    const [plane, vectors] = [
+      [4, 9, 2, 7],
+      [9, 4, 30, 31],
+    ];
+    expect(compare(plane, vectors, 3)).toEqual([
+      { map: 4, agrees: true },
+      { map: 9, agrees: true },
+      { map: 2, agrees: false },
+    ]);
+    expect(agreeing(compare(vectors, plane, 4))).toBe(2);
+    expect(agreementText({ shown: 8, onPlane: 8, byVectors: 8, of: 50 })).toBe(
+      "Plane and vectors agree on its neighbors.",
+    );
+    expect(agreementText({ shown: 8, onPlane: 5, byVectors: 6, of: 50 })).toContain("nearest on the plane, 5 are");
   });
 });
 
@@ -292,4 +343,18 @@ describe("sentences", () => {
       "10,080 maps of 72 heads on 140 texts: near points mostly look alike (trustworthiness 0.90); 18 patterns.",
     );
   });
+});
+
+it("the maps of a saved selection are those it lists, of its heads and of its examples, each once", () => {
+  const shape = { examples: 3, layers: 2, heads: 2 };
+  const saved = {
+    maps: [
+      [2, 1, 1],
+      [0, 0, 1],
+      [9, 0, 0],
+    ],
+    heads: [[0, 1]],
+    examples: [1],
+  };
+  expect([...membersOf(shape, saved)]).toEqual([1, 4, 5, 6, 7, 9, 11]);
 });

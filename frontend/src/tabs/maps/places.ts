@@ -31,25 +31,20 @@ export function placeOf(shape: Shape, index: number): MapPlace {
 export const indexOf = (shape: Shape, { example, layer, head }: MapPlace) =>
   (example * shape.layers + layer) * shape.heads + head;
 
+/** The place of a head among the maps of an example. */
+export const slotOf = (shape: Shape, { layer, head }: HeadRef) => layer * shape.heads + head;
+
 /** The maps of one head, on every example. */
-export function ofHead(shape: Shape, { layer, head }: HeadRef): Uint32Array {
+export function ofHead(shape: Shape, place: HeadRef): Uint32Array {
   const step = shape.layers * shape.heads;
-  return Uint32Array.from({ length: shape.examples }, (_, example) => example * step + layer * shape.heads + head);
+  const slot = slotOf(shape, place);
+  return Uint32Array.from({ length: shape.examples }, (_, example) => example * step + slot);
 }
 
 /** All maps of one example. */
 export function ofExample(shape: Shape, example: number): Uint32Array {
   const step = shape.layers * shape.heads;
   return Uint32Array.from({ length: step }, (_, at) => example * step + at);
-}
-
-/** The maps with a value, such as a cluster's label. */
-export function withValue(values: Uint16Array, value: number): Uint32Array {
-  let count = 0;
-  for (let i = 0; i < values.length; i++) if (values[i] === value) count++;
-  const maps = new Uint32Array(count);
-  for (let i = 0, at = 0; at < count; i++) if (values[i] === value) maps[at++] = i;
-  return maps;
 }
 
 /** 1 for each map that exists: layers may have fewer heads, and a map may be unplaced. */
@@ -59,5 +54,16 @@ export function existing(positions: Uint16Array): Uint8Array {
   return out;
 }
 
-/** The maps of a list that exist. */
-export const thatExist = (list: Uint32Array, exists: Uint8Array) => list.filter((index) => exists[index] === 1);
+/** The maps of a saved selection, each once, in order; those of heads and examples included. */
+export function membersOf(
+  shape: Shape,
+  { maps, heads, examples }: { maps: number[][]; heads: number[][]; examples: number[] },
+): Uint32Array {
+  const members = new Set(maps.map(([example, layer, head]) => indexOf(shape, { example, layer, head })));
+  for (const [layer, head] of heads) for (const index of ofHead(shape, { layer, head })) members.add(index);
+  for (const example of examples) for (const index of ofExample(shape, example)) members.add(index);
+  const total = sizeOf(shape);
+  return Uint32Array.from(members)
+    .filter((index) => index < total)
+    .sort();
+}

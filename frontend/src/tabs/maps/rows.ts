@@ -17,5 +17,6 @@ export function tableOf(view: MapsView, maps: Uint32Array): Table {
     const at = [place(positions[2 * index]), place(positions[2 * index + 1])];
     return [example, examples?.id[example], layer, head, cluster, name, ...at, ...extra.map(() => view.valueOf(index))];
   });
-  return { columns: ["example", "id", "layer", "head", "cluster", "cluster_name", "x", "y", ...extra], rows };
+  const columns = ["example", "id", "layer", "head", "cluster", "cluster_name", "x", "y", ...extra];
+  return { columns, rows, units: { [shown.label]: shown.card?.unit ?? "" } };
 }

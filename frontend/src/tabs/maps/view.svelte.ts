@@ -4,6 +4,7 @@ import { buffer, get, type AtlasCard, type ColumnCard } from "../../lib/api";
 import { clusterNames } from "../../lib/clustering";
 import { CODES, decodeAmount, decodeLabel, encodeLabel, UNKNOWN } from "../../lib/encoding";
 import { Grouping } from "../../lib/grouping.svelte";
+import { names } from "../../lib/names.svelte";
 import { resource } from "../../lib/resource.svelte";
 import { route } from "../../lib/route.svelte";
 import { matches } from "../../lib/search";
@@ -14,7 +15,7 @@ import { warpPolygon, cachedQuantileLayout, layoutTicks, type Axes } from "../..
 import { gridOf } from "../../points/pick";
 import { amounted, categorical, colored, expanded, leveled, positional, tally, type Coded } from "./coding";
 import { picked, readLasso, readNumbers, states } from "./picking";
-import { existing, indexOf, ofExample, ofHead, shapeOf, thatExist, withValue } from "./places";
+import { existing, indexOf, membersOf, shapeOf } from "./places";
 import { sources } from "./sources";
 import { factorsOf } from "./spread";
 import { middles, nodeMiddles } from "./typical";
@@ -27,10 +28,13 @@ export interface Meaning {
   card: ColumnCard | null; // null: layer or head
 }
 
-/** The set of maps described at the side, and how it was chosen. */
+/** What can narrow the maps down. All active filters apply together. */
+export type Filter = "head" | "cluster" | "example" | "saved" | "lasso" | "search" | "only";
+
+/** The set of maps described at the side, and the filters that chose it. */
 export interface Described {
   maps: Uint32Array;
-  by: "pick" | "head" | "cluster" | "example";
+  by: readonly Filter[];
 }
 
 const NONE = new Uint16Array(0);
@@ -123,9 +127,7 @@ export class MapsView {
     this.quantile && this.projection ? layoutTicks(this.quantile, this.projection.scale) : null,
   );
   readonly exists = $derived.by(() => existing(this.positions));
-  readonly everyMap = $derived.by(() =>
-    picked(this.shape, this.exists, { inside: null, examples: null, keys: null, chosen: null }),
-  );
+  readonly everyMap = $derived.by(() => picked(this.shape, this.exists, {}));
   readonly total = $derived.by(() => this.everyMap.length);
   readonly names = $derived.by(() => clusterNames(this.clusters));
 
@@ -137,14 +139,17 @@ export class MapsView {
     const column = this.#column.value;
     if (!column) return null;
     const { card, values } = column;
-    const { flat, leaves, isDefault } = this.grouping;
-    if (card.slug === flat?.labels && (leaves || !isDefault)) return this.patterns;
+    const { flat } = this.grouping;
+    if (card.slug === flat?.labels) return this.patterns;
     if (card.encoding === "amount") return amounted(values, card, shape, exists);
     const noise = card.encoding === "label" ? "noise" : "unknown";
     return categorical(
       values,
       card.level,
-      (n) => (n < 0 ? noise : (card.categories[n] ?? `cluster ${n}`)),
+      (n) =>
+        n < 0
+          ? noise
+          : names.pattern(card.name.replace(/^cluster\./, ""), n)?.name || (card.categories[n] ?? `cluster ${n}`),
       shape,
       exists,
     );
@@ -230,33 +235,28 @@ export class MapsView {
     const numbers = new Set(this.coded?.categories?.map(({ number }) => number));
     return readNumbers(route.params.only).filter((number) => numbers.has(number));
   });
+  /** Their names. */
+  readonly checked = $derived.by(() =>
+    this.only.map((number) => this.coded!.categories!.find((category) => category.number === number)!.name),
+  );
   /** Examples that match the search; null without a search. */
   readonly matchingExamples = $derived.by(() => (route.params.q?.trim() ? (this.#matches.value ?? []) : null));
   readonly searching = $derived.by(() => this.#matches.loading);
-  readonly #inside = $derived.by(() => {
+  /** The saved selection that the address names. */
+  readonly saved = $derived.by(() => names.notes.selections.find(({ name }) => name === route.params.saved) ?? null);
+  readonly #savedMaps = $derived.by(() => this.saved && membersOf(this.shape, this.saved));
+  readonly #inLasso = $derived.by(() => {
     const { lasso, positions } = this; // tested on the axes it was drawn on, whatever axes are shown
     if (!lasso || !positions.length) return null;
     return gridOf(lasso.axes === "quantile" ? cachedQuantileLayout(positions).positions : positions).inside(
       lasso.polygon,
     );
   });
-  readonly pick = $derived.by((): Uint32Array | null => {
-    const { matchingExamples, only, coded, shape, exists, keys } = this;
-    const inside = this.#inside;
-    if (!exists.length || (!inside && !matchingExamples && !only.length)) return null;
-    const flagged = (size: number, numbers: Iterable<number>) => {
-      const flags = new Uint8Array(size);
-      for (const n of numbers) flags[n] = 1;
-      return flags;
-    };
-    const chosen =
-      coded?.categories?.filter((category) => only.includes(category.number)).map((category) => category.key) ?? [];
-    return picked(shape, exists, {
-      inside,
-      examples: matchingExamples && flagged(shape.examples, matchingExamples),
-      keys: only.length ? keys : null,
-      chosen: only.length && coded ? flagged(coded.size, chosen) : null,
-    });
+  readonly #inside = $derived.by(() => {
+    const [saved, lasso] = [this.#savedMaps, this.#inLasso];
+    if (!saved || !lasso) return saved ?? lasso;
+    const members = new Set(saved);
+    return lasso.filter((index) => members.has(index));
   });
 
   // — what is selected
@@ -271,37 +271,57 @@ export class MapsView {
   readonly cluster = $derived.by(() =>
     selection.cluster !== null && this.names.has(selection.cluster) ? selection.cluster : null,
   );
+  /** The selected map: a head and an example together are a point of their own, not two filters. */
   readonly map = $derived.by(() => {
     const { head, example } = this;
     const index = head && example !== null ? indexOf(this.shape, { ...head, example }) : -1;
     return index >= 0 && this.exists[index] ? index : -1;
   });
-  readonly #headMaps = $derived.by(() =>
-    this.head && this.exists.length ? thatExist(ofHead(this.shape, this.head), this.exists) : null,
-  );
-  readonly #clusterMaps = $derived.by(() => {
-    const { cluster, labels } = this;
-    return cluster === null || !labels || !this.exists.length
-      ? null
-      : thatExist(withValue(labels, encodeLabel(cluster)), this.exists);
+
+  // — what is shown
+  readonly filters = $derived.by((): Filter[] => {
+    const { head, cluster, example, lasso, matchingExamples, only, labels } = this;
+    const chosen = this.map < 0;
+    const active: Record<Filter, boolean> = {
+      head: chosen && head !== null,
+      cluster: chosen && cluster !== null && labels !== null,
+      example: chosen && example !== null,
+      saved: this.saved !== null,
+      lasso: lasso !== null,
+      search: matchingExamples !== null,
+      only: only.length > 0,
+    };
+    return (Object.keys(active) as Filter[]).filter((name) => active[name]);
   });
-  readonly #exampleMaps = $derived.by(() =>
-    this.example === null || !this.exists.length ? null : thatExist(ofExample(this.shape, this.example), this.exists),
-  );
+  /** The maps that pass all filters; null without one. */
+  readonly pick = $derived.by((): Uint32Array | null => {
+    const { filters, matchingExamples, only, coded, shape, exists, keys } = this;
+    if (!exists.length || !filters.length) return null;
+    const flagged = (size: number, numbers: Iterable<number>) => {
+      const flags = new Uint8Array(size);
+      for (const n of numbers) flags[n] = 1;
+      return flags;
+    };
+    const checked =
+      coded?.categories?.filter((category) => only.includes(category.number)).map((category) => category.key) ?? [];
+    const has = (name: Filter) => filters.includes(name);
+    return picked(shape, exists, {
+      head: has("head") ? this.head : null,
+      example: has("example") ? this.example : null,
+      labels: has("cluster") ? this.labels : null,
+      label: this.cluster === null ? null : encodeLabel(this.cluster),
+      inside: this.#inside,
+      examples: matchingExamples && flagged(shape.examples, matchingExamples),
+      keys: has("only") ? keys : null,
+      chosen: has("only") && coded ? flagged(coded.size, checked) : null,
+    });
+  });
   readonly state = $derived.by(() => {
-    const total = this.exists.length;
-    if (!total) return null;
-    const [head, example, cluster] = [this.#headMaps, this.#exampleMaps, this.#clusterMaps];
-    const front = head ?? example ?? cluster;
-    if (this.pick) return states(total, this.pick, this.map >= 0 ? null : front, true);
-    if (this.map >= 0) return states(total, null, head);
-    return states(total, cluster ?? front, front);
+    const { exists, pick, filters, map, head, shape } = this;
+    if (!exists.length) return null;
+    const inFront = filters.some((name) => name === "head" || name === "cluster" || name === "example");
+    if (pick) return states(exists.length, pick, inFront ? pick : null);
+    return states(exists.length, null, map >= 0 && head ? picked(shape, exists, { head }) : null);
   });
-  readonly described = $derived.by((): Described | null => {
-    if (this.pick) return { maps: this.pick, by: "pick" };
-    if (this.map >= 0) return null;
-    if (this.#headMaps) return { maps: this.#headMaps, by: "head" };
-    if (this.#clusterMaps) return { maps: this.#clusterMaps, by: "cluster" };
-    return this.#exampleMaps && { maps: this.#exampleMaps, by: "example" };
-  });
+  readonly described = $derived.by((): Described | null => this.pick && { maps: this.pick, by: this.filters });
 }

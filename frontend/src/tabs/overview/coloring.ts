@@ -1,6 +1,7 @@
 // What the cells are colored by, and in which order they are shown.
-import type { AtlasCard } from "../../lib/api";
+import type { AtlasCard, Findings } from "../../lib/api";
 import type { Scale } from "../../lib/palette";
+import type { Extremes } from "../../lib/wording";
 import type { Head } from "./heads";
 
 export interface Option {
@@ -19,7 +20,11 @@ export interface Amounts {
 }
 export type Coloring = { kind: "none" | "mix" | "main" | "job" } | Amounts;
 
+type Columns = Pick<Findings["columns"][number], "column" | "label">[];
 const STATISTIC = "stat:";
+const CHANGE = "change:";
+/** The name under which heads are colored by how much they change with a column. */
+export const changeOf = (column: string) => CHANGE + column;
 const PROFILE: Record<string, { label: string; unit: string; value: (head: Head) => number | null }> = {
   main_share: {
     label: "share of the main cluster",
@@ -45,10 +50,13 @@ const statistics = (atlas: AtlasCard, heads: Head[]): Option[] =>
     .filter(({ at }) => heads.some((head) => head.row.mean[at] !== null))
     .map(({ value, label, group }) => ({ value, label, group }));
 
+const changes = (columns: Columns): Option[] =>
+  columns.map(({ column, label }) => ({ value: changeOf(column), label, group: "What the input changes" }));
+
 const profiles = (): Option[] =>
   Object.entries(PROFILE).map(([value, { label }]) => ({ value, label, group: "Clusters of a head" }));
 
-export function colorOptions(atlas: AtlasCard, heads: Head[], clustered: boolean): Option[] {
+export function colorOptions(atlas: AtlasCard, heads: Head[], clustered: boolean, columns: Columns = []): Option[] {
   const group = "Clusters of a head";
   const clusterOptions: Option[] = [
     { value: "mix", label: "mix of clusters", group },
@@ -58,12 +66,13 @@ export function colorOptions(atlas: AtlasCard, heads: Head[], clustered: boolean
   ];
   return [
     ...(clustered ? clusterOptions : []),
+    ...changes(columns),
     ...statistics(atlas, heads),
     { value: "none", label: "nothing, maps only" },
   ];
 }
 
-export function sortOptions(atlas: AtlasCard, heads: Head[], clustered: boolean): Option[] {
+export function sortOptions(atlas: AtlasCard, heads: Head[], clustered: boolean, columns: Columns = []): Option[] {
   const clusterOptions: Option[] = [
     { value: "cluster", label: "main cluster", group: "Clusters of a head" },
     ...profiles(),
@@ -71,6 +80,7 @@ export function sortOptions(atlas: AtlasCard, heads: Head[], clustered: boolean)
   return [
     { value: "layer", label: "layer and head" },
     ...(clustered ? clusterOptions : []),
+    ...changes(columns),
     ...statistics(atlas, heads),
   ];
 }
@@ -81,6 +91,11 @@ function valuesOf(by: string, atlas: AtlasCard, heads: Head[]): Pick<Amounts, "l
     const { label, unit, value } = PROFILE[by];
     return { label, unit, values: heads.map(value) };
   }
+  if (by.startsWith(CHANGE)) {
+    const column = by.slice(CHANGE.length);
+    const values = heads.map((head) => (Object.hasOwn(head.changes, column) ? head.changes[column] : null));
+    return { label: `change with ${column}`, unit: "share of a head's variation that it explains", values };
+  }
   const at = by.startsWith(STATISTIC)
     ? atlas.statistics.findIndex((statistic) => STATISTIC + statistic.name === by)
     : -1;
@@ -89,6 +104,27 @@ function valuesOf(by: string, atlas: AtlasCard, heads: Head[]): Pick<Amounts, "l
     label: atlas.statistics[at].plain,
     unit: atlas.statistics[at].unit,
     values: heads.map((head) => head.row.mean[at]),
+  };
+}
+
+/** The heads with the largest and the smallest value of what they are sorted or colored by; null if that is no number. */
+export function extremes(by: string, atlas: AtlasCard, heads: Head[]): Extremes | null {
+  const amounts = valuesOf(by, atlas, heads);
+  if (!amounts) return null;
+  const known = heads.flatMap((head, at) => {
+    const value = amounts.values[at];
+    return value === null ? [] : [{ head, value }];
+  });
+  if (!known.length) return null;
+  const [lowest, highest] = known.reduce(
+    ([least, most], entry) => [entry.value < least.value ? entry : least, entry.value > most.value ? entry : most],
+    [known[0], known[0]],
+  );
+  return {
+    label: amounts.label,
+    highest,
+    lowest,
+    mean: known.reduce((sum, { value }) => sum + value, 0) / known.length,
   };
 }
 
@@ -106,7 +142,7 @@ export function coloringOf(by: string, atlas: AtlasCard, heads: Head[]): Colorin
 }
 
 /** Where a value lies on its scale, 0 to 1. */
-export const onScale = (amounts: Amounts, value: number) =>
+export const onScale = (amounts: Pick<Amounts, "low" | "high">, value: number) =>
   amounts.high > amounts.low ? (value - amounts.low) / (amounts.high - amounts.low) : 0.5;
 
 /** Indices of the heads in the order shown; null keeps the order of layers and heads. `clusters`: the largest first. */

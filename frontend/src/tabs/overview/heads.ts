@@ -1,5 +1,5 @@
 // Everything known about each head: its statistics, and the shares of its maps in the clusters.
-import type { HeadRow, Profile, Profiles } from "../../lib/api";
+import type { Findings, HeadRow, Profile, Profiles } from "../../lib/api";
 import type { HeadCounts } from "../../lib/counts";
 
 export interface Part {
@@ -21,6 +21,7 @@ export interface Head {
   slot: number; // its place in buffers of (layer, head)
   row: HeadRow;
   mix: Mix | null;
+  changes: Record<string, number>; // share of its variation that each column explains, at least 0
 }
 
 export const shareOf = (mix: Mix | null, cluster: number) =>
@@ -64,8 +65,22 @@ export function mixesFromCounts({ slots, maps, total }: HeadCounts, clusters: nu
   return mixes;
 }
 
-export const joined = (rows: HeadRow[], mixes: Map<number, Mix> | null, across: number): Head[] =>
-  rows.map((row) => {
+/** All that is known about each head; `columns` are those with which heads change. */
+export function joined(
+  rows: HeadRow[],
+  mixes: Map<number, Mix> | null,
+  across: number,
+  columns: Findings["columns"] = [],
+): Head[] {
+  const changes = new Map<number, Record<string, number>>();
+  for (const { column, explained } of columns)
+    for (const entry of explained) {
+      const slot = entry.layer * across + entry.head;
+      changes.set(slot, { ...changes.get(slot), [column]: Math.max(0, entry.explained) });
+    }
+  return rows.map((row) => {
     const slot = row.layer * across + row.head;
-    return { layer: row.layer, head: row.head, kind: row.kind, slot, row, mix: mixes?.get(slot) ?? null };
+    const known = { mix: mixes?.get(slot) ?? null, changes: changes.get(slot) ?? {} };
+    return { layer: row.layer, head: row.head, kind: row.kind, slot, row, ...known };
   });
+}

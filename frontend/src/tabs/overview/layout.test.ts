@@ -42,10 +42,21 @@ describe("the grid", () => {
   it("places layers side by side rather than scrolling", () => {
     const layout = gridLayout(places(30, 9), 30, 9, false, space(852, 560));
     expect(layout.blocks.map(({ first, last }) => [first, last])).toEqual([
-      [0, 14],
-      [15, 29],
+      [0, 9],
+      [10, 19],
+      [20, 29],
     ]);
     expect(pageSize(layout)[1]).toBeLessThanOrEqual(560);
+  });
+  it.each([
+    [852, 540],
+    [1492, 820],
+    [1992, 1200],
+  ])("fills the width with 30 layers of 9 heads (%d × %d)", (width, height) => {
+    const layout = gridLayout(places(30, 9), 30, 9, false, space(width, height));
+    expect(pageSize(layout)[0]).toBeGreaterThan(0.85 * width);
+    expect(pageSize(layout)[1]).toBeLessThanOrEqual(height);
+    expect(layout.map).toBeGreaterThanOrEqual(22);
   });
   it("scrolls when cells would be too small to read", () => {
     const layout = gridLayout(places(48, 32), 48, 32, false, space(852, 560));

@@ -33,9 +33,9 @@ const LARGEST = 400;
 const SMALLEST = 20;
 const SMALLEST_NAMED = 44; // a name has room above it
 const COMFORT = 40; // smaller maps are avoided by setting layers side by side, or by scrolling
-const FEWEST = 24; // side by side, but not smaller than this
+const FEWEST = 22; // side by side, but not smaller than this
 const MOST_BLOCKS = 6;
-const WORTH = 1.15; // how much larger one more block must make the cells
+const AS_LARGE = 0.8; // of the largest size: cells that are a little smaller are better where they fill the width
 const EDGE = 3; // around the grid, for the frame of the selected head
 
 export const stripOf = (map: number) => (map >= 160 ? 18 : map >= 52 ? 13 : map >= 32 ? 6 : 4);
@@ -88,10 +88,15 @@ export function gridLayout(
   let blocks = 1;
   let best = largestFor(1);
   if (Number.isFinite(space.height) && (best?.map ?? 0) < COMFORT) {
-    for (let more = 2; more <= Math.min(MOST_BLOCKS, layers); more++) {
-      const candidate = largestFor(more);
-      if (candidate && candidate.map > WORTH * (best?.map ?? 0)) [best, blocks] = [candidate, more];
-    }
+    const tried = Array.from({ length: Math.min(MOST_BLOCKS, layers) }, (_, at) => ({
+      count: at + 1,
+      size: largestFor(at + 1),
+    }));
+    const top = Math.max(...tried.map(({ size }) => size?.map ?? 0));
+    const large = tried.filter(({ size }) => size && size.map >= Math.max(AS_LARGE * top, Math.min(top, FEWEST)));
+    const widest = Math.max(...large.map(({ size, count }) => gridWidth(size!, count)));
+    // of those with the largest cells the one that fills the width
+    for (const { size, count } of large) if (gridWidth(size!, count) === widest) [best, blocks] = [size, count];
     if ((best?.map ?? 0) < FEWEST) {
       blocks = 1; // it has to scroll
       const room = space.width - SCROLLBAR;

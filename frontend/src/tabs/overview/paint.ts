@@ -1,9 +1,10 @@
-// All cells on one canvas: the mean map of each head, and below or around it what it is colored by.
+// All cells in one picture: the mean map of each head, and below or around it what it is colored by.
 import { PART } from "../../generated/thresholds";
 import { largest, mapPixels } from "../../lib/draw";
 import { categoryColor, categoryMark, textColorOn, scaleColor } from "../../lib/palette";
+import type { Pen } from "../../lib/pen";
 import type { Theme } from "../../lib/theme.svelte";
-import { amount, headName } from "../../lib/wording";
+import { amount, headPlace } from "../../lib/wording";
 import { onScale, type Amounts, type Coloring } from "./coloring";
 import { shareOf, type Head, type Mix } from "./heads";
 import type { Layout } from "./layout";
@@ -16,12 +17,10 @@ export interface Look {
   track: string;
   font: string;
 }
-type Pen = CanvasRenderingContext2D;
-
 const FAINT = 0.22;
 const SHEET = 64; // maps in a row of the sheet
 
-/** All maps side by side at the size they are shown; each repaint copies them from there. */
+/** All maps side by side in tiles of `size` pixels; each repaint copies them from there. */
 export function sheetOf(
   maps: Uint16Array,
   heads: Head[],
@@ -45,57 +44,44 @@ export function sheetOf(
 }
 
 /** A piece of a bar in the color of a cluster, with its second mark: filled, hollow, triangles, crosses. */
-class Pieces {
-  private patterns = new Map<string, CanvasPattern>();
-  constructor(
-    private pen: Pen,
-    private look: Look,
-  ) {}
-
-  draw(cluster: number, x: number, y: number, width: number, height: number) {
-    const { pen, look } = this;
-    const mark = categoryMark(cluster);
-    pen.fillStyle = categoryColor(cluster, look.theme);
-    if (mark < 2) {
-      pen.fillRect(x, y, width, height);
-      const edge = Math.max(1, Math.round(height / 4));
-      if (mark === 1 && width > 2 * edge) {
-        pen.fillStyle = look.paper;
-        pen.fillRect(x + edge, y + edge, width - 2 * edge, height - 2 * edge);
-      }
-      return;
+function piece(pen: Pen, look: Look, cluster: number, x: number, y: number, width: number, height: number) {
+  const mark = categoryMark(cluster);
+  pen.fillStyle = pen.strokeStyle = categoryColor(cluster, look.theme);
+  if (mark < 2) {
+    pen.fillRect(x, y, width, height);
+    const edge = Math.max(1, Math.round(height / 4));
+    if (mark === 1 && width > 2 * edge) {
+      pen.fillStyle = look.paper;
+      pen.fillRect(x + edge, y + edge, width - 2 * edge, height - 2 * edge);
     }
-    pen.save();
-    pen.translate(x, y); // patterns begin where the piece does
-    pen.fillStyle = this.pattern(categoryColor(cluster, look.theme), mark, height);
-    pen.fillRect(0, 0, width, height);
-    pen.restore();
+    return;
   }
+  pen.save();
+  pen.beginPath();
+  pen.rect(x, y, width, height);
+  pen.clip();
+  pen.lineWidth = height / 4;
+  pen.beginPath();
+  for (let left = x; left < x + width; left += height) marks(pen, mark, left, y, height);
+  if (mark === 2) pen.fill();
+  else pen.stroke();
+  pen.restore();
+}
 
-  private pattern(color: string, mark: number, size: number): CanvasPattern {
-    const key = `${color} ${mark} ${size}`;
-    let pattern = this.patterns.get(key);
-    if (!pattern) {
-      const tile = document.createElement("canvas");
-      tile.width = tile.height = size;
-      const pen = tile.getContext("2d")!;
-      pen.fillStyle = pen.strokeStyle = color;
-      pen.beginPath();
-      if (mark === 2) pen.fill(new Path2D(`M${size / 2} 0 L${size} ${size} L0 ${size} Z`));
-      else {
-        pen.lineWidth = size / 4;
-        pen.stroke(new Path2D(`M0 0 L${size} ${size} M${size} 0 L0 ${size}`));
-      }
-      pattern = this.pen.createPattern(tile, "repeat")!;
-      this.patterns.set(key, pattern);
-    }
-    return pattern;
+function marks(pen: Pen, mark: number, x: number, y: number, size: number) {
+  pen.moveTo(mark === 2 ? x + size / 2 : x, y);
+  pen.lineTo(x + size, y + size);
+  if (mark === 2) {
+    pen.lineTo(x, y + size);
+    pen.closePath();
+  } else {
+    pen.moveTo(x + size, y);
+    pen.lineTo(x, y + size);
   }
 }
 
 /** The mix as a stacked bar; if a cluster is given, only its share is colored. */
 function mixBar(
-  pieces: Pieces,
   pen: Pen,
   look: Look,
   mix: Mix,
@@ -110,7 +96,7 @@ function mixBar(
     const filled = Math.round(width * shareOf(mix, cluster));
     pen.fillStyle = look.track;
     pen.fillRect(x, y, width, height);
-    if (filled > 0) pieces.draw(cluster, x, y, filled, height);
+    if (filled > 0) piece(pen, look, cluster, x, y, filled, height);
     return;
   }
   let before = 0;
@@ -119,7 +105,7 @@ function mixBar(
     before += part.share;
     const to = Math.min(x + width, x + Math.round(width * before));
     const between = to < x + width ? space : 0;
-    if (to - from - between > 0) pieces.draw(part.cluster, from, y, to - from - between, height);
+    if (to - from - between > 0) piece(pen, look, part.cluster, from, y, to - from - between, height);
   }
 }
 
@@ -145,25 +131,22 @@ function jobBar(pen: Pen, mix: Mix, look: Look, layout: Layout, x: number, y: nu
   pen.fillStyle = scaleColor("amounts", look.theme, mix.oneJob ? 0.8 : 0.45);
   if (mix.oneJob) return pen.fillRect(x, y, map, height);
   const space = Math.max(1, Math.round((map > 40 * ratio ? 4 : 2) * ratio));
-  const piece = (map - 2 * space) / 3;
-  for (let i = 0; i < 3; i++) pen.fillRect(x + Math.round(i * (piece + space)), y, Math.round(piece), height);
+  const part = (map - 2 * space) / 3;
+  for (let i = 0; i < 3; i++) pen.fillRect(x + Math.round(i * (part + space)), y, Math.round(part), height);
 }
 
 export interface Picture {
   heads: Head[];
   layout: Layout;
   sheet: HTMLCanvasElement;
+  tile: number; // side of a map on the sheet
   coloring: Coloring;
   cluster: number | null; // heads that have it are highlighted
   look: Look;
 }
 
-export function paint(canvas: HTMLCanvasElement, { heads, layout, sheet, coloring, cluster, look }: Picture) {
+export function paint(pen: Pen, { heads, layout, sheet, tile, coloring, cluster, look }: Picture) {
   const { map, strip, label, ratio, x, y } = layout;
-  canvas.width = layout.width;
-  canvas.height = layout.height;
-  const pen = canvas.getContext("2d")!;
-  const pieces = new Pieces(pen, look);
   const bar = Math.min(strip, Math.round((map > 160 * ratio ? 10 : 7) * ratio)); // thinner than the room for numbers
   const below = Math.round(2 * ratio);
   pen.font = `${(map > 160 * ratio ? 14 : 10.5) * ratio}px ${look.font}`;
@@ -176,18 +159,17 @@ export function paint(canvas: HTMLCanvasElement, { heads, layout, sheet, colorin
       pen.fillStyle = categoryColor(mix.main, look.theme);
       pen.fillRect(left - frame, top - frame, map + 2 * frame, map + 2 * frame);
     }
-    pen.drawImage(sheet, (at % SHEET) * map, Math.floor(at / SHEET) * map, map, map, left, top, map, map);
+    pen.drawImage(sheet, (at % SHEET) * tile, Math.floor(at / SHEET) * tile, tile, tile, left, top, map, map);
     const barTop = top + map + below + (coloring.kind === "main" ? Math.round(ratio) : 0);
-    if (mix && coloring.kind === "mix")
-      mixBar(pieces, pen, look, mix, cluster, left, barTop, map, bar, Math.round(ratio));
+    if (mix && coloring.kind === "mix") mixBar(pen, look, mix, cluster, left, barTop, map, bar, Math.round(ratio));
     if (mix && coloring.kind === "main" && mix.main !== null)
-      mixBar(pieces, pen, look, mix, mix.main, left, barTop, map, bar, 0);
+      mixBar(pen, look, mix, mix.main, left, barTop, map, bar, 0);
     if (mix && coloring.kind === "job") jobBar(pen, mix, look, layout, left, barTop, bar);
     if (label) {
       pen.fillStyle = look.muted;
       pen.textAlign = "left";
       pen.textBaseline = "alphabetic";
-      pen.fillText(headName(head), left, top - Math.round(4 * ratio));
+      pen.fillText(headPlace(head), left, top - Math.round(4 * ratio));
     }
   });
 }

@@ -1,22 +1,23 @@
-// All heads as a table for export.
+// All heads as a table for export: one row per head.
 import type { AtlasCard, ClusterRow } from "../../lib/api";
-import type { Table } from "../../lib/export";
+import { UNITS, type Table } from "../../lib/csv";
 import { shareOf, type Head } from "./heads";
 
-export function headTable(atlas: AtlasCard, heads: Head[], clusters: ClusterRow[]): Table {
+export function headTable(atlas: Pick<AtlasCard, "statistics">, heads: Head[], clusters: ClusterRow[]): Table {
   const names = new Map(clusters.map((row) => [row.cluster, row.name]));
   const mixed = heads.some((head) => head.mix);
-  const clusterColumns = mixed
-    ? ["main_cluster", "name", "main_share", "entropy", "one_job", ...clusters.map((row) => `share:${row.cluster}`)]
-    : [];
+  const shares = mixed ? clusters.map((row) => `share:${row.cluster} ${row.name}`) : [];
+  const statistics = atlas.statistics.flatMap(({ name, unit }) =>
+    ["mean", "deviation"].map((kind) => ({ column: `${kind}:${name}`, unit })),
+  );
+  const clusterColumns = mixed ? ["main_cluster", "name", "main_share", "entropy", "one_job", ...shares] : [];
   return {
-    columns: [
-      "layer",
-      "head",
-      "kind",
-      ...clusterColumns,
-      ...atlas.statistics.flatMap(({ name }) => [`mean:${name}`, `deviation:${name}`]),
-    ],
+    columns: ["layer", "head", "kind", ...clusterColumns, ...statistics.map(({ column }) => column)],
+    units: Object.fromEntries([
+      ...Object.entries(UNITS),
+      ...shares.map((column) => [column, "share of maps"]),
+      ...statistics.map(({ column, unit }) => [column, unit]),
+    ]),
     rows: heads.map((head) => [
       head.layer,
       head.head,

@@ -23,6 +23,6 @@ def forms() -> str:
     """Every form that a name can have.
 
     >>> forms()
-    'sample, sample:questions, FILE..., squad:FILE'
+    'sample, sample:images, sample:questions, FILE..., squad:FILE'
     """
     return ", ".join(reader.form for reader in READERS.values())

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headatlas.data.dataset import Example, Skipped, is_text
+from headatlas.data.pictures import fault
 from headatlas.data.reader import Reader
 from headatlas.data.readers.tabular import csv_rows
 from headatlas.errors import DataError
 
-__all__ = ["READERS", "folder", "folder_bytes", "image_fault", "require_folder"]
+__all__ = ["READERS", "folder", "folder_bytes", "require_folder"]
 
 LABELS = "labels.csv"
 
@@ -28,7 +29,7 @@ def folder(path: str) -> Iterator[Example | Skipped]:
     for name in files:
         if labels is not None and name == LABELS:
             continue
-        reason = image_fault(files[name]) if is_text(name) else "its file name is not UTF-8"
+        reason = fault(str(files[name])) if is_text(name) else "its file name is not UTF-8"
         if reason:
             yield Skipped(name, reason)
         else:
@@ -45,29 +46,6 @@ def folder_bytes(path: str) -> Iterator[bytes]:
         with file.open("rb") as stream:
             while block := stream.read(1 << 20):
                 yield block
-
-
-def image_fault(path: Path) -> str | None:
-    """Why this file cannot be used as an image, or None.
-
-    All pixels are decoded, since a truncated file still has a valid header.
-    """
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        if not path.stat().st_size:
-            return "zero bytes"
-        with Image.open(path) as image:
-            # A JPEG is decoded fastest at an eighth of its size; the pixels are not used here.
-            image.draft("L", (1, 1))
-            image.load()
-    except UnidentifiedImageError:
-        return "not an image"
-    except FileNotFoundError:
-        return "missing"
-    except Exception as error:  # PIL raises different errors for each format.
-        return f"cannot be read as an image: {error}"
-    return None
 
 
 def _files(root: Path) -> dict[str, Path]:

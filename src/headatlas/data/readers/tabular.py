@@ -4,7 +4,9 @@ import csv
 import re
 from collections.abc import Iterator
 from itertools import chain
+from typing import Any
 
+from headatlas.data.csv_numbers import float_columns, numbers
 from headatlas.data.dataset import Example, Skipped
 from headatlas.data.files import check_utf8, open_bytes, open_text, parse_json
 from headatlas.data.reader import Reader
@@ -81,7 +83,7 @@ def _separated(path: str, columns: Columns, delimiter: str) -> Iterator[Example 
 def csv_rows(
     path: str, delimiter: str = ",", names: list[str] | None = None, picked: Picked | None = None
 ) -> Iterator[Row]:
-    """Rows with the types that pyarrow infers; picked columns stay text.
+    """Rows with the types that pyarrow infers; picked columns, and integers that no number type can hold, stay text.
 
     Without `names`, the first row contains the names.
     """
@@ -89,26 +91,37 @@ def csv_rows(
     from pyarrow import csv as reader
 
     texts = [name for name in (picked.text, picked.pair, picked.id) if name] if picked else []
-    quoted = delimiter == ","
-    options = {
-        "read_options": reader.ReadOptions(use_threads=False, block_size=BLOCK, column_names=names),
-        "parse_options": reader.ParseOptions(
-            delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted
-        ),
-        "convert_options": reader.ConvertOptions(column_types=dict.fromkeys(texts, pyarrow.string())),
-    }
+    convert = reader.ConvertOptions(column_types=dict.fromkeys(texts, pyarrow.string()))
+    options = {**_csv_options(delimiter, names), "convert_options": convert}
     try:
         with open_bytes(path) as stream, reader.open_csv(stream, **options) as table:
             if any(pyarrow.types.is_binary(column.type) for column in table.schema):
                 check_utf8(path)
-            yield from python_rows(table, path)
+            floats = float_columns(table.schema)
+            if not floats:
+                yield from python_rows(table, path)
+                return
+        convert.column_types = dict.fromkeys([*texts, *floats], pyarrow.string())
+        with open_bytes(path) as stream, reader.open_csv(stream, **options) as table:
+            yield from python_rows(numbers(table, floats, convert.null_values), path)
     except (pyarrow.ArrowException, UnicodeDecodeError) as error:
         check_utf8(path)
         raise DataError(f"{path} cannot be read: {error}. {_remedy(str(error), delimiter)}") from error
 
 
+def _csv_options(delimiter: str, names: list[str] | None) -> dict[str, Any]:
+    from pyarrow import csv as reader
+
+    quoted = delimiter == ","
+    quotes = {"quote_char": '"' if quoted else False, "newlines_in_values": quoted}
+    return {
+        "read_options": reader.ReadOptions(use_threads=False, block_size=BLOCK, column_names=names),
+        "parse_options": reader.ParseOptions(delimiter=delimiter, **quotes),
+    }
+
+
 def _remedy(problem: str, delimiter: str) -> str:
-    if "conversion" in problem:
+    if "conversion" in problem or "parse string" in problem:
         return "Column types are inferred from the first 4 MB; save it as .jsonl or .parquet, which store types."
     if delimiter == "\t":
         return "Values in .tsv files are not quoted; if yours are, save it as .csv."

@@ -72,7 +72,7 @@ def maps(
     """
     options = Options(resolution, max_tokens, overlong, qk_tokens, seed, batch_tokens)
     texts = dataset if isinstance(dataset, Dataset) else data.load(dataset)
-    check(texts, path, options, workers)
+    check(model, texts, path, options, workers)
     from headatlas.stages.collect import stage  # which imports torch: mistakes are reported before that
 
     return stage.collect(model, texts, path, options, workers, scheduler)

@@ -169,6 +169,7 @@ def reduce_heads(
     heads, queries, keys = scores.shape
     bins = np.zeros((pooled.shape[1], keys), np.float32)
     profile = np.zeros(queries + keys - 1, np.float32)  # attention by distance, from 1 - queries to keys - 1
+    squares = np.zeros(keys, np.float32)  # of the attention to each key
     inner = layout.inner
     rows, columns, places = layout.rows, layout.columns, layout.places
     starts, related = layout.relations
@@ -177,7 +178,7 @@ def reduce_heads(
         bins[:] = ZERO
         profile[:] = ZERO
         beyond[:] = 0.0
-        squares, inner_squares = 0.0, 0.0
+        squares[:] = ZERO
         out = sums[h]
         out[:] = 0.0
         spread_queries, placed = 0, 0
@@ -189,9 +190,7 @@ def reduce_heads(
             entropy, top = _softmax(row)
             _add_pooled(row, bins[:, low:high], rows[0][i], rows[1][i])
             by_distance = profile[low - i + queries - 1 : high - i + queries - 1]
-            row_squares, inner_row_squares = distances.add_row(row, inner[low:high], by_distance)
-            squares += row_squares
-            inner_squares += inner_row_squares
+            distances.add_row(row, inner[low:high], by_distance, squares[low:high])
             out[ENTROPY] += entropy
             out[LARGEST] += top
             if allowed[i] > 1:
@@ -215,21 +214,8 @@ def reduce_heads(
         _finish(out, queries, spread_queries, placed, starts.shape[0])
         marks = out[FIRST_RELATION + starts.shape[0] :]
         _sum_marks(marks, bins, scores[h], layout.marks, layout.separators)
-        key_sums = distances.key_sums(bins, queries)
         rest = marks[layout.marks[0].shape[0] + 1 :]
-        rest[distances.BY_KEY] = distances.by_key(key_sums, layout.key_queries, squares)
-        rest[distances.BY_DISTANCE] = distances.by_distance(profile, layout.pairs[0], inner_squares)
-        distances.sum_windows(profile, queries, rest[distances.FIRST_WINDOW :])
-        distances.beyond_distance(
-            rest[distances.FIRST_BEYOND :],
-            beyond,
-            starts.shape[0],
-            key_sums,
-            layout.inner_marks,
-            profile,
-            layout.pairs,
-            queries,
-        )
+        distances.summarize(rest, bins, squares, profile, beyond, layout, queries)
         _pool_columns(bins, columns[0], columns[1], pooled[h])
 
 

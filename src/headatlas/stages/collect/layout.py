@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.data.pieces import plain, sentences
 from headatlas.models.encode import Tokens
 from headatlas.models.model import Grid
 from headatlas.numeric.pooling import pooling_columns, pooling_rows
@@ -18,11 +19,10 @@ from headatlas.statistics import SPECIAL, Modality, collected
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
-ByDistance = tuple[Floats, Floats, tuple[Ints, Ints], Floats]  # the fields of a layout from `key_queries` to `pairs`
+ByDistance = tuple[Floats, Floats, Floats, tuple[Ints, Ints], Floats]  # of a layout, from `key_queries` on
 Pairs = tuple[Ints, Ints]  # keys that belong to each query: start of each query's keys (query + 1,), keys
 NONE: Ints = np.empty(0, np.int64)
 PUNCTUATION = {".", ","}
-SENTENCE_ENDS, CLOSERS = frozenset(".!?"), frozenset("\"'”’»)]}")
 
 
 class Layout(NamedTuple):
@@ -36,8 +36,10 @@ class Layout(NamedTuple):
     separators: tuple[Ints, Ints]  # queries and keys that are separators
     key_queries: Floats  # (key,) queries that a causal mask, if there is one, lets attend to the key
     inner: Floats  # (key,) 1 for inner keys: neither the first token nor special
+    counted: Floats  # (key,) 1 for inner keys that may stand out as columns: neither full stops nor commas
     inner_marks: tuple[Ints, Ints]  # inner keys of marks that are compared with distance: starts (mark + 1,), keys
     pairs: Floats  # (1 + compared, distance) inner pairs at each distance: of all, of each relation and of each mark
+    even: float  # mean distance of attention that is even over all inner keys that a causal mask, if any, allows
     grid: bool  # patches of an image, not tokens of a text
     square: bool  # queries and keys are the same tokens
 
@@ -74,6 +76,7 @@ def text_layout(
         _lists(_text_marks(keys, specials)),
         separators,
         *_by_distance(queries, keys, causal, relations),
+        even=0.0 if cross else _even_distance(_inner(keys), causal),
         grid=False,
         square=not cross,
     )
@@ -83,10 +86,12 @@ def _by_distance(queries: Tokens, keys: Tokens, causal: bool, relations: Sequenc
     """What is compared with attention by distance; nothing where queries and keys are different tokens."""
     n, m = len(queries), len(keys)
     key_queries = np.arange(n, 0, -1) if causal and queries is keys else np.full(m, n)
-    inner = ~np.asarray(keys.special, bool)
-    inner[:1] = False
+    inner = _inner(keys)
+    counted = inner.copy()
+    counted[_punctuation(keys)] = False
+    by_key = key_queries.astype(np.float32), inner.astype(np.float32), counted.astype(np.float32)
     if queries is not keys:
-        return key_queries.astype(np.float32), inner.astype(np.float32), (np.zeros(1, np.int64), NONE), _no_pairs(n, m)
+        return *by_key, (np.zeros(1, np.int64), NONE), _no_pairs(n, m)
     marks = [mark(keys) for mark in _COMPARED_MARKS]
     marks = [keys_of[inner[keys_of]] for keys_of in marks]
     compared = [(np.repeat(np.arange(n), np.diff(starts)), related) for starts, related in relations]
@@ -95,7 +100,28 @@ def _by_distance(queries: Tokens, keys: Tokens, causal: bool, relations: Sequenc
     for query, key in compared:
         allowed = inner[key] & ((key <= query) | (not causal))
         counts.append(np.bincount((key - query + n - 1)[allowed], minlength=2 * n - 1))
-    return key_queries.astype(np.float32), inner.astype(np.float32), _lists(marks), np.stack(counts).astype(np.float32)
+    return *by_key, _lists(marks), np.stack(counts).astype(np.float32)
+
+
+def _inner(keys: Tokens) -> NDArray[np.bool_]:
+    """Whether each key is inner: neither the first token nor special."""
+    inner = ~np.asarray(keys.special, bool)
+    inner[:1] = False
+    return inner
+
+
+def _even_distance(inner: NDArray[np.bool_], causal: bool) -> float:
+    """Mean distance over queries of attention that is even over the inner keys; 0 if there are none.
+
+    >>> _even_distance(np.array([False, True, True]), False), _even_distance(np.array([False, True, True]), True)
+    (0.833..., 0.25)
+    """
+    place = np.arange(len(inner))
+    count, total = np.cumsum(inner), np.cumsum(inner * place)  # of inner keys up to each query
+    distance, keys = place * count - total, count
+    if not causal:
+        distance, keys = distance + (total[-1] - total) - place * (count[-1] - count), np.full_like(count, count[-1])
+    return float((distance[keys > 0] / keys[keys > 0]).mean()) if keys.any() else 0.0
 
 
 def _inner_pairs(inner: NDArray[np.bool_], causal: bool) -> Ints:
@@ -134,8 +160,10 @@ def image_layout(grid: Grid, resolution: int) -> Layout:
         (NONE, NONE),
         np.full(count, count, np.float32),
         (places[2] > 0).astype(np.float32),
+        np.zeros(count, np.float32),
         (np.zeros(1, np.int64), NONE),
         _no_pairs(count, count),
+        even=0.0,
         grid=True,
         square=True,
     )
@@ -176,30 +204,6 @@ def _same_sentence(queries: Tokens, keys: Tokens, causal: bool) -> Pairs:
     return np.append(0, np.cumsum(together.sum(1))).astype(np.int64), np.nonzero(together)[1].astype(np.int64)
 
 
-def sentences(pieces: Sequence[str], special: Iterable[bool], segment: Iterable[int]) -> Ints:
-    """The number of the sentence of each token; -1 for special tokens.
-
-    A sentence ends with its segment, or with a token of `.`, `!` or `?`; more of these, and closing quotes and brackets
-    that follow, are still part of it. The dot of an abbreviation or a number counts like any other.
-
-    >>> pieces = ["[CLS]", "“", "go", "!", "”", "she", "left", ".", "[SEP]", "who", "?", "[SEP]"]
-    >>> sentences(pieces, [piece[0] == "[" for piece in pieces], [0] * 9 + [1] * 3)
-    array([-1,  0,  0,  0,  0,  1,  1,  1, -1,  2,  2, -1])
-    """
-    numbers = np.full(len(pieces), -1, np.int64)
-    number, ended, last = 0, False, None
-    for place, (piece, outside, part) in enumerate(zip(pieces, special, segment, strict=True)):
-        if outside:
-            continue
-        characters = {*_plain(piece)}
-        closes = characters <= SENTENCE_ENDS | CLOSERS
-        starts = (ended and not closes) or last not in (None, part)
-        number += starts
-        ended = closes and (not characters.isdisjoint(SENTENCE_ENDS) or (ended and not starts))
-        numbers[place], last = number, part
-    return numbers
-
-
 def _same_row(places: Floats) -> Pairs:
     return _same_line(places[0], places[2] > 0)
 
@@ -230,12 +234,7 @@ def _first(keys: Tokens) -> Ints:
 
 
 def _punctuation(keys: Tokens) -> Ints:
-    return _where(np.array([_plain(piece) in PUNCTUATION for piece in keys.text], bool))
-
-
-def _plain(piece: str) -> str:
-    """A piece of text without the space before it and the mark of a continued word."""
-    return piece.strip().removeprefix("##")
+    return _where(np.array([plain(piece) in PUNCTUATION for piece in keys.text], bool))
 
 
 def _text_marks(keys: Tokens, specials: tuple[int, ...]) -> list[Ints]:

@@ -6,12 +6,14 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headatlas import model_names
 from headatlas.atlas import header
 from headatlas.errors import OptionError
 
 if TYPE_CHECKING:
     from headatlas.data import Dataset
     from headatlas.models.encode import Overlong
+    from headatlas.models.load import ModelLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,22 @@ class Options:
     batch_tokens: int = 2048
 
 
-def check(dataset: Dataset, path: str | os.PathLike[str], options: Options | None = None, workers: int = 0) -> None:
-    """Raise an error for options, a place or a dataset that cannot work. Imports neither torch nor transformers."""
+def parse_overlong(word: str) -> Overlong:
+    """What to do with longer texts, typed on the command line."""
+    if word not in ("truncate", "window"):
+        raise OptionError(f"--overlong {word}: choose truncate or window")
+    return "window" if word == "window" else "truncate"
+
+
+def check(
+    model: ModelLike, dataset: Dataset, path: str | os.PathLike[str], options: Options | None = None, workers: int = 0
+) -> None:
+    """Raise an error for a model, options, a place or a dataset that cannot work, before torch is imported."""
     _check_options(options or Options(), workers)
     header.check_place(path)
     dataset.check()
+    if isinstance(model, str | os.PathLike):
+        model_names.check(os.fspath(model))
 
 
 def _check_options(options: Options, workers: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.models.model import Kind, Model
-from headatlas.sources import Beyond, Explained, Mark, Offset, Relation, RowMean, ToSeparators, Window
+from headatlas.sources import Beyond, Columns, Explained, Mark, Offset, Reach, Relation, RowMean, ToSeparators, Window
 from headatlas.stages.collect import distances, kernel
 from headatlas.stages.collect.layout import special_names
 from headatlas.statistics import SPECIAL, Modality, Statistic, collected, special
@@ -90,6 +90,10 @@ def _places(declared: Sequence[Statistic]) -> tuple[list[int], int]:
                 return first_separator + ("separators", "rest").index(queries)
             case Explained(by):
                 return first_distance + (distances.BY_KEY if by == "key" else distances.BY_DISTANCE)
+            case Reach(of):
+                return first_distance + (distances.REACH if of == "distance" else distances.DIRECTION)
+            case Columns():
+                return first_distance + distances.COLUMNS
             case Window(nearest, farthest):
                 return first_distance + distances.FIRST_WINDOW + distances.WINDOWS.index((nearest, farthest))
             case Beyond():

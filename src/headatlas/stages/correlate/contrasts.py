@@ -1,4 +1,4 @@
-"""The statistics of all maps, each cluster against the rest."""
+"""The statistics of all maps, each cluster against other maps of the same texts."""
 
 from __future__ import annotations
 
@@ -12,63 +12,59 @@ from headatlas import parallel
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Atlas
 from headatlas.stages.correlate.counts import Coded
-from headatlas.stages.correlate.effect import Contrast, Draws, cliffs_delta
+from headatlas.stages.correlate.effect import Draws
+from headatlas.stages.correlate.matched import Contrast, Ranked, contrast
 from headatlas.stages.correlate.names import Evidence
-from headatlas.stages.correlate.outline import Outline, PartSums, part_sums
+from headatlas.stages.correlate.outline import Outline
 from headatlas.statistics import COMBINED
 from headatlas.wording.thresholds import GROUPS
 
 Array = NDArray[Any]
-MAPS = 1_000_000  # with more maps, a random sample of whole examples is used
+MAPS, EXAMPLES = 1_000_000, 20_000  # with more maps or examples, a random sample of whole examples is used
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Each statistic of every cluster against the rest."""
+    """Each statistic of every cluster, and of every node of the outline, against other maps of the same texts."""
 
     contrasts: dict[str, Contrast]
     examples: int
-    parts: dict[str, PartSums]  # sums over the parts of the outline
+    nodes: dict[int, list[Evidence]]
 
     def evidence(self, code: int) -> list[Evidence]:
         """All statistics of one cluster."""
         evidence = []
-        for name, contrast in self.contrasts.items():
-            numbers = (contrast.mean, contrast.rest, contrast.delta, contrast.low, contrast.high)
+        for name, of in self.contrasts.items():
+            numbers = (of.mean, of.rest, of.delta, of.low, of.high)
             mean, rest, delta, low, high = (float(values[code]) for values in numbers)
             evidence.append(Evidence(name, mean, rest, delta, low, high))
         return evidence
 
 
 def compared(atlas: Atlas, maps: Coded, outline: Outline, seed: int, draws: int) -> Statistics:
-    """Cliff's delta of every statistic and cluster, one statistic at a time, with intervals over texts.
-
-    Statistics are also summed over the parts of the outline.
-    """
+    """Cliff's delta of every statistic and cluster, one statistic at a time, with intervals over texts."""
     names = list(atlas.array("stats").attrs["stats"])
     examples, slots = maps.codes.shape
-    most = max(1, MAPS // slots)
+    most = max(1, min(EXAMPLES, MAPS // slots))
     chosen = np.arange(examples)
     if examples > most:
         chosen = np.sort(np.random.default_rng([seed, 3]).choice(examples, most, replace=False))
     values = read_statistics(atlas, maps, chosen)
-    codes = maps.codes[chosen].ravel()
+    codes, parts = maps.codes[chosen], outline.codes[chosen]
     group = np.unique(maps.group[chosen], return_inverse=True)[1]
     groups = int(group.max()) + 1
     bootstrap = Draws(groups, draws, seed) if groups >= GROUPS else None
-    present, group_of_map = codes >= 0, np.repeat(group, slots)
-    parts = outline.codes[chosen].ravel()
     sources = statistic_sources(names)
 
-    def compare(name: str) -> tuple[str, Contrast, PartSums]:
-        combined = combined_statistic(values, *sources[name])
-        compared_maps = (combined.ravel()[present], codes[present], group_of_map[present])
-        contrast = cliffs_delta(*compared_maps, maps.kinds, bootstrap)
-        return name, contrast, part_sums(name, combined.ravel(), parts, outline.parts)
+    def compare(name: str) -> tuple[str, Contrast, list[Evidence]]:
+        ranked = Ranked.of(np.where(codes >= 0, combined_statistic(values, *sources[name]), np.nan))
+        of_clusters = contrast(ranked, codes, np.eye(maps.kinds), group, bootstrap)
+        of_nodes = contrast(ranked, parts, outline.members, None, None)
+        return name, of_clusters, outline.evidence(name, ranked, parts, of_nodes)
 
-    done = {name: (contrast, sums) for name, contrast, sums in parallel.run(compare, list(sources))}
-    contrasts, sums = {name: done[name][0] for name in sources}, {name: done[name][1] for name in sources}
-    return Statistics(contrasts, len(chosen), sums)
+    done = {name: (of_clusters, rows) for name, of_clusters, rows in parallel.run(compare, list(sources))}
+    nodes = {node: [done[name][1][row] for name in sources] for row, node in enumerate(outline.parents)}
+    return Statistics({name: done[name][0] for name in sources}, len(chosen), nodes)
 
 
 def statistic_sources(names: list[str]) -> dict[str, tuple[list[int], list[int]]]:

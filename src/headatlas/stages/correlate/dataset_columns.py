@@ -11,9 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headatlas import progress
+from headatlas.atlas.computed_columns import computed_columns, computed_values
 from headatlas.atlas.schema import BOOKKEEPING, LENGTHS
 from headatlas.atlas.store import Atlas
-from headatlas.data.text_columns import TEXT_COLUMNS, TextColumn
+from headatlas.data.text_columns import TextColumn
 from headatlas.errors import OptionError
 from headatlas.stages.correlate.effect import table_v
 from headatlas.wording.thresholds import SAME_COLUMN
@@ -53,8 +54,7 @@ def read_columns(atlas: Atlas, requested: Sequence[str] | None) -> list[Column]:
     A column of the dataset hides a computed one of the same name.
     """
     stored = usable(atlas.table_columns("examples"))
-    is_text = atlas.header["data"]["modality"] == "text"
-    computed = [column for column in TEXT_COLUMNS if is_text and column.name not in stored]
+    computed = computed_columns(atlas)
     names = None if requested is None else {*requested}
     table = atlas.table("examples", columns=[name for name in stored if names is None or name in names])
     for name, values in _computed(atlas, [c for c in computed if names is None or c.name in names]).items():
@@ -66,18 +66,11 @@ def read_columns(atlas: Atlas, requested: Sequence[str] | None) -> list[Column]:
 
 
 def _computed(atlas: Atlas, columns: Sequence[TextColumn]) -> dict[str, pa.Array]:
-    """Columns computed from the text of each example and its pair, a part of the table at a time."""
-    values: dict[str, list[Any]] = {column.name: [] for column in columns}
+    """Columns computed from the texts."""
     if not columns:
         return {}
-    parts = [name for name in atlas.table_columns("examples") if name in ("text", "pair")]
     with progress.bar("reading texts", None, "examples") as advance:
-        for table in atlas.table_parts("examples", parts):
-            texts = ["\n".join(filter(None, row.values())) for row in table.to_pylist()]
-            for column in columns:
-                values[column.name] += [column.compute(text) for text in texts]
-            advance(len(texts))
-    return {name: pa.array(column) for name, column in values.items()}
+        return {name: pa.array(values) for name, values in computed_values(atlas, columns, advance).items()}
 
 
 def chosen_columns(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from headatlas.stages.correlate.names import ALONE, WINDOWS, Name, Subject, name_phrases, rivals
+from headatlas.stages.correlate.names import ALONE, WINDOWS, Home, Name, Subject, name_phrases, rivals, superseded
 from headatlas.statistics import Statistic, statistic
 from headatlas.wording import Distinction, Head, cluster_name, distinction_words
 from headatlas.wording.patterns import Kind
 
-LONGER = 1.25  # ratio of the mean lengths of texts from which on they tell clusters apart
+LONGER = 1.25  # ratio of the mean lengths of texts from which on they tell clusters apart …
+MUCH_LONGER = 2  # … and before anything else does
 LESS = 0.5  # weight of having less of something: that a cluster has more says more about it
 
 
@@ -51,22 +52,28 @@ def _words(distinction: Distinction) -> str:
 
 def distinctions(subject: Subject, name: Name, others: Sequence[Subject]) -> Iterator[Distinction]:
     """What tells a subject from others, the most telling first; the last always does, since they share no map."""
-    yield from _statistics(subject, name, others)
     home, homes = subject.home, [other.home for other in others]
+    yield from _texts(home, homes, MUCH_LONGER)
+    yield from _statistics(subject, name, others)
     if home.heads:
         yield _distinction("heads", heads=home.heads)
     if home.layers:
         yield _distinction("layers", layers=home.layers)
-    lengths = [other.length for other in homes]
-    if home.length >= LONGER * max(lengths):
-        yield _distinction("texts", higher=True, value=home.length, others=max(lengths))
-    elif home.length * LONGER <= min(lengths):
-        yield _distinction("texts", higher=False, value=home.length, others=min(lengths))
+    yield from _texts(home, homes, LONGER)
     if home.examples:
         yield _distinction("examples", examples=home.examples)
     yield _distinction("lead", heads=(home.lead,))
     example, layer, head = home.first
     yield _distinction("map", heads=((layer, head),), examples=(example,))
+
+
+def _texts(home: Home, homes: Sequence[Home], ratio: float) -> Iterator[Distinction]:
+    """Whether its texts are longer or shorter than those of all others."""
+    lengths = [other.length for other in homes]
+    if home.length >= ratio * max(lengths):
+        yield _distinction("texts", higher=True, value=home.length, others=max(lengths))
+    elif home.length * ratio <= min(lengths):
+        yield _distinction("texts", higher=False, value=home.length, others=min(lengths))
 
 
 def _statistics(subject: Subject, name: Name, others: Sequence[Subject]) -> Iterator[Distinction]:
@@ -75,20 +82,23 @@ def _statistics(subject: Subject, name: Name, others: Sequence[Subject]) -> Iter
     for item in (item for other in others for item in other.evidence):
         means.setdefault(item.statistic, []).append(item.mean)
     margins: dict[tuple[str, bool], float] = {}
+    measured = {item.statistic: item for item in subject.evidence}
     for item in subject.evidence:
         known = means.get(item.statistic, [])
-        if len(known) < len(others) or not all(mean == mean for mean in known):
+        if len(known) < len(others) or not all(mean == mean for mean in known) or superseded(item, measured):
             continue
         for higher, margin in ((True, item.mean - max(known)), (False, min(known) - item.mean)):
-            if _comparable(statistic(item.statistic), higher, item.mean):
+            declared = statistic(item.statistic)
+            if _comparable(declared, higher, item.mean) and not _contradicts(declared, higher, name):
                 margins[item.statistic, higher] = margin
     clear = {key: margin / statistic(key[0]).least for key, margin in margins.items()}
     clear = {key: margin for key, margin in clear.items() if margin >= 1 and not _in_part(key, clear)}
-    own = {item.statistic: item.mean for item in subject.evidence}
     for statistic_name, higher in sorted(clear, key=lambda key: -clear[key] * _weight(*key)):
         kind: Kind = "strength" if _gives_name(statistic(statistic_name), name) else "statistic"
         nearest = max(means[statistic_name]) if higher else min(means[statistic_name])
-        yield _distinction(kind, statistic=statistic_name, higher=higher, value=own[statistic_name], others=nearest)
+        yield _distinction(
+            kind, statistic=statistic_name, higher=higher, value=measured[statistic_name].mean, others=nearest
+        )
 
 
 def _comparable(declared: Statistic, higher: bool, mean: float) -> bool:
@@ -97,6 +107,16 @@ def _comparable(declared: Statistic, higher: bool, mean: float) -> bool:
     if declared.group == "direction" and naming is not None and naming.bound is not None:
         return mean >= naming.bound if higher else mean <= naming.bound
     return bool(declared.comparative(higher))
+
+
+def _contradicts(declared: Statistic, higher: bool, name: Name) -> bool:
+    """Whether a phrase of the name says the opposite: nearby tokens are not called more distant."""
+    if declared.low is None or not name.named:
+        return False
+    reasons = [reason for reason in name.reasons if statistic(reason.statistic).low is not None]
+    return any(
+        statistic(reason.statistic).group == declared.group and (reason.delta > 0) != higher for reason in reasons
+    )
 
 
 def _weight(name: str, higher: bool) -> float:

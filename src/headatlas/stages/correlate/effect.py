@@ -1,4 +1,4 @@
-"""Effect sizes and significance: association of a table, corrected p-values, Cliff's delta, bootstrap weights."""
+"""Effect sizes and significance: association of a table, corrected p-values, bootstrap weights."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.numeric.metrics import entropy, interval
-from headatlas.stages.correlate.shuffle import places
+from headatlas.numeric.metrics import entropy
 
 Array = NDArray[Any]
 
@@ -130,49 +129,3 @@ class Draws:
                 batch = []
         if batch:
             yield np.array(batch, np.float64)
-
-
-# Cliff's delta
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """One statistic, each cluster against all other maps; arrays (code,)."""
-
-    mean: Array
-    rest: Array
-    delta: Array
-    low: Array
-    high: Array
-
-
-def cliffs_delta(values: Array, codes: Array, group: Array, kinds: int, draws: Draws | None = None) -> Contrast:
-    """Cliff's delta of each cluster against the rest: P(higher) − P(lower), with an interval over groups."""
-    order = np.argsort(values, kind="stable")
-    order = order[np.isfinite(values[order])]
-    values, codes, group = values[order], codes[order].astype(np.int32), group[order].astype(np.int32)
-    totals = np.bincount(codes, minlength=kinds).astype(np.float64)
-    sums = np.bincount(codes, values, kinds)
-    outside = len(values) - totals
-    groups = draws.groups if draws else 1
-    above, below = np.zeros((groups, kinds)), np.zeros((groups, kinds))
-    group_index = group if draws else np.zeros(len(values), np.int32)
-    places(values, codes, group_index, totals, above, below)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean, rest = sums / totals, (sums.sum() - sums) / outside
-        delta = np.where(outside > 0, above.sum(0) / totals, np.nan)
-        low = high = np.full(kinds, np.nan)
-        if draws and groups > 1:
-            low, high = interval(_drawn(above, below, group_index, codes, delta, draws))
-    return Contrast(mean, rest, delta, low, high)
-
-
-def _drawn(above: Array, below: Array, group: Array, codes: Array, delta: Array, draws: Draws) -> Array:
-    """Delta of each draw to first order: members vary against the fixed rest, and the rest against fixed members."""
-    groups, kinds = above.shape
-    counts = np.bincount(group.astype(np.int64) * kinds + codes, minlength=above.size)
-    inside = counts.reshape(groups, kinds).astype(np.float64)
-    outside = inside.sum(1, keepdims=True) - inside
-    deltas = [w @ above / (w @ inside) + w @ below / (w @ outside) - delta for w in draws.batches()]
-    drawn: Array = np.clip(np.concatenate(deltas), -1, 1)
-    return drawn

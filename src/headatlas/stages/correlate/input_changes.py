@@ -94,8 +94,14 @@ def input_changes(
     }  # fmt: skip
     return InputChanges(
         _changes(maps, columns, rows, changed, differing, values), _text(maps, within),
-        switches(maps, columns, changed), distances, shares, facts, usually,
+        switches(maps, columns, changed, _over_all(maps, draws, seed)), distances, shares, facts, usually,
     )  # fmt: skip
+
+
+def _over_all(maps: Coded, draws: int, seed: int) -> Draws:
+    """The bootstrap over all texts: labels are known for each, vectors for a sample."""
+    groups = len(np.unique(maps.group))
+    return Draws(groups, draws if groups >= GROUPS else 0, seed)
 
 
 def _ranks(rows: Sequence[Change]) -> Ranks:

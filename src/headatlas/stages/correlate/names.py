@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from headatlas.sources import Beyond, Columns
 from headatlas.statistics import COMBINED, Statistic, statistic
 from headatlas.wording import Distinction
 
 LEAST = 0.33  # no cluster is named after a smaller Cliff's delta
 MASS = 0.15  # attention that must go to a kind of token for a cluster to be named after it …
 FAINT = 0.10  # … or this much, if it is twice that of the rest
+PLAIN = 0.25  # attention after which maps that nothing sets apart are called
+LEADS = 0.5  # attention from which on a kind of token comes before how attention is spread
 EXCESS = 0.05  # attention to tokens of some content, beyond what distance gives them, for a name
 ALONE = 0.6  # share of one offset in a window of four from which on the offset gives the name
 MOST = 2  # phrases in a name
@@ -18,6 +21,8 @@ MOST = 2  # phrases in a name
 # sums of neighboring offsets; they name a cluster if no part of them has most of the mass, and one side only if it has
 # most of both
 WINDOWS = {name: {*source.plus} for name, source in COMBINED.items() if not source.minus}
+# measured without the first token and special tokens, which are far away by accident, where that is possible
+BETTER = {"distance_share": "reach", "signed_distance_share": "direction"}
 # a fixed place implies where it is
 IMPLIED = {"offset": {"direction", "reach"}, "first": {"direction"}}
 
@@ -88,6 +93,11 @@ class Phrase:
         """Whether it says how attention is spread, not which kind of token has it."""
         return statistic(self.why.statistic).low is not None
 
+    @property
+    def leads(self) -> bool:
+        """Whether it says where most of the attention goes."""
+        return not self.spread and self.why.mean >= LEADS
+
 
 @dataclass(frozen=True, slots=True)
 class Name:
@@ -108,14 +118,15 @@ def phrases(evidence: Sequence[Evidence]) -> list[Phrase]:
     """The phrases that fit, the most telling first, one of each family.
 
     A kind of token scores its delta plus how much more attention goes to it than in the rest; breadth, reach and
-    direction score their delta alone, so that a clear pattern of tokens comes before them. Of two phrases for one of
+    direction score their delta alone, so that a clear pattern of tokens comes before them, and one with most of the
+    attention always does. Of two phrases for one of
     these, the stricter one, of lower rank, is taken: what spreads evenly also spreads widely. Content (the same word,
     punctuation) counts as far as it exceeds what distance gives: texts differ in how much they have of it, and that
     is no pattern of attention.
     """
     known = {item.statistic: item for item in evidence}
     fitting = [phrase for item in evidence if (phrase := _phrase(item, known)) is not None]
-    fitting.sort(key=lambda phrase: (-round(phrase.score, 2), phrase.rank))
+    fitting.sort(key=lambda phrase: (not phrase.leads, -round(phrase.score, 2), phrase.rank))
     strictest = {phrase.family: phrase.rank for phrase in sorted(fitting, key=lambda phrase: -phrase.rank)}
     fitting = [phrase for phrase in fitting if not phrase.spread or phrase.rank == strictest[phrase.family]]
     first: dict[str, Phrase] = {}
@@ -124,21 +135,54 @@ def phrases(evidence: Sequence[Evidence]) -> list[Phrase]:
     return list(first.values())
 
 
+def plain_phrases(evidence: Sequence[Evidence]) -> list[Phrase]:
+    """Kinds of tokens that much attention goes to in most maps, the most first, whether or not others have less of it.
+
+    They name what no difference names: that is what the maps show.
+    """
+    known = {item.statistic: item for item in evidence}
+    compared = (item for item in evidence if item.delta == item.delta)  # NaN: there is nothing to compare with
+    most = [_plain(item, known) for item in compared if item.fits]
+    return sorted(filter(None, most), key=lambda phrase: (-round(phrase.score, 2), phrase.rank))
+
+
+def _plain(evidence: Evidence, known: Mapping[str, Evidence]) -> Phrase | None:
+    declared = statistic(evidence.statistic)
+    if declared.high is None or declared.low is not None or f"{evidence.statistic}_beyond" in known:
+        return None
+    enough = (FAINT if _is_excess(declared) else PLAIN) <= evidence.mean <= 1
+    if not enough or _better_described(evidence, known):
+        return None
+    return Phrase(declared.high.phrase, declared.group, evidence.mean, evidence)
+
+
 def _phrase(evidence: Evidence, known: Mapping[str, Evidence]) -> Phrase | None:
     declared = statistic(evidence.statistic)
     if declared.high is None:
         return None
     if declared.low is not None:  # how attention is spread
-        return _spread(evidence, declared) if _matters(evidence) else None
+        return _spread(evidence, declared) if _matters(evidence) and not superseded(evidence, known) else None
     beyond = known.get(f"{evidence.statistic}_beyond")
     if beyond is not None and beyond.mean == beyond.mean:  # NaN: queries and keys are different tokens
         excessive = _matters(beyond) and beyond.delta > 0 and beyond.mean >= EXCESS
         return _mass(evidence, declared, beyond) if excessive else None
-    considerable = evidence.mean >= MASS or (evidence.mean >= FAINT and evidence.mean >= 2 * evidence.rest)
+    faint = evidence.mean >= FAINT and (_is_excess(declared) or evidence.mean >= 2 * evidence.rest)
+    considerable = evidence.mean >= MASS or faint
     possible = evidence.mean <= 1  # offsets are means over different queries: in texts of a few tokens, sums exceed 1
     if not (_matters(evidence) and evidence.delta > 0 and considerable and possible):
         return None
     return None if _better_described(evidence, known) else _mass(evidence, declared, evidence)
+
+
+def superseded(evidence: Evidence, known: Mapping[str, Evidence]) -> bool:
+    """Whether a better statistic measures the same; NaN: it cannot, since queries and keys are different tokens."""
+    better = known.get(BETTER.get(evidence.statistic, ""))
+    return better is not None and better.mean == better.mean
+
+
+def _is_excess(declared: Statistic) -> bool:
+    """Whether it counts only what chance and distance do not give."""
+    return isinstance(declared.source, Beyond | Columns)
 
 
 def _matters(evidence: Evidence) -> bool:
@@ -164,11 +208,16 @@ def _spread(evidence: Evidence, declared: Statistic) -> Phrase | None:
 
 
 def _better_described(evidence: Evidence, known: Mapping[str, Evidence]) -> bool:
-    """Whether a part of a window of offsets, or the window on both sides, describes the cluster better."""
-    if evidence.statistic not in WINDOWS:
-        return False
-    parts = WINDOWS[evidence.statistic]
+    """Whether another statistic of offsets describes the cluster better.
+
+    For a window that is a part of it, or the window on both sides; for a token two or more places away the window that
+    it is in.
+    """
     means = {name: item.mean for name, item in known.items() if item.fits}
+    if evidence.statistic not in WINDOWS:
+        sides = [means[name] for name, parts in WINDOWS.items() if evidence.statistic in parts and name in means]
+        return evidence.statistic.startswith("offset") and evidence.mean < ALONE * min(sides, default=0.0)
+    parts = WINDOWS[evidence.statistic]
     narrower = [name for name, others in WINDOWS.items() if others < parts]
     wider = [means.get(name, 0.0) for name, others in WINDOWS.items() if others > parts]
     most = max(means.get(part, 0.0) for part in [*parts, *narrower])
@@ -183,7 +232,7 @@ def name_phrases(subjects: Mapping[int, Subject]) -> dict[int, Name]:
     >>> [name.phrases for name in name_phrases(both).values()]
     [('rests on separators', 'focuses sharply'), ('rests on separators',)]
     """
-    used = {key: phrases(subject.evidence)[:1] for key, subject in subjects.items()}
+    used = {key: _first(subject.evidence) for key, subject in subjects.items()}
     for _ in range(MOST - 1):
         same = rivals(subjects, {key: frozenset(phrase.text for phrase in chosen) for key, chosen in used.items()})
         used = {
@@ -191,6 +240,13 @@ def name_phrases(subjects: Mapping[int, Subject]) -> dict[int, Name]:
             for key, chosen in used.items()
         }
     return {key: _name(chosen, subjects[key].evidence) for key, chosen in used.items()}
+
+
+def _first(evidence: Sequence[Evidence]) -> list[Phrase]:
+    """The phrase that a name begins with, if there is one: where most of the attention goes, or what differs most."""
+    telling, plain = phrases(evidence), plain_phrases(evidence)
+    where = [phrase for phrase in plain if phrase.leads] if not telling or telling[0].spread else []
+    return (where or telling or plain)[:1]
 
 
 def rivals(subjects: Mapping[int, Subject], texts: Mapping[int, frozenset[str]]) -> dict[int, list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,37 +11,58 @@ from numpy.typing import NDArray
 
 from headatlas.atlas import schema, summaries
 from headatlas.atlas.store import Atlas
+from headatlas.sources import Offset
 from headatlas.stages.correlate.contrasts import Statistics
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.distinctions import name_text, names
-from headatlas.stages.correlate.names import Evidence, Home, Name, Subject
+from headatlas.stages.correlate.names import WINDOWS, Evidence, Home, Name, Subject
 from headatlas.stages.correlate.outline import Outline
 from headatlas.stages.correlate.tables import name_columns
+from headatlas.statistics import statistic
 from headatlas.wording import node_name
 
 Array = NDArray[Any]
+ROOM = 4  # times as many tokens as are nearby must a text have for these to give a name
 FEW = 3  # with half of the maps in more heads or examples, a cluster is not told from others by these
 
 
 def name_outline(atlas: Atlas, maps: Coded, outline: Outline, statistics: Statistics) -> dict[int, Name]:
     """A name for each cluster, or each node of a tree; the root of a tree, which is all maps, has none."""
     homes = read_homes(atlas, maps, outline)
-    evidence = outline.evidence(statistics.parts)
     code = {int(cluster): number for number, cluster in enumerate(maps.clusters)}
-    for node, cluster in outline.clusters.items():
-        exact = statistics.evidence(code[cluster])
-        evidence[node] = [
-            _with_interval(item, of_cluster) for item, of_cluster in zip(evidence[node], exact, strict=True)
-        ]
+    evidence = statistics.nodes | {
+        node: _with_intervals(statistics.nodes[node], statistics.evidence(code[cluster]))
+        for node, cluster in outline.clusters.items()
+    }
     subjects = {
-        node: Subject(evidence[node], homes[node], outline.levels[node], default=node in outline.clusters)
+        node: Subject(
+            telling(evidence[node], homes[node].length), homes[node], outline.levels[node], node in outline.clusters
+        )
         for node in outline.parents
     }
     return names(subjects)
 
 
-def _with_interval(item: Evidence, of_cluster: Evidence) -> Evidence:
-    return replace(item, low=of_cluster.low, high=of_cluster.high)
+def telling(evidence: Sequence[Evidence], length: float) -> list[Evidence]:
+    """Without attention to tokens nearby if texts are so short, in tokens, that most tokens are.
+
+    >>> near = [Evidence(name, 0.5, 0.2, 0.6, 0.5, 0.7) for name in ("previous", "offset-4", "just_before", "self")]
+    >>> [item.statistic for item in telling(near, length=12)]
+    ['previous', 'self']
+    """
+    return [item for item in evidence if not length < ROOM * _span(item.statistic)]
+
+
+def _span(name: str) -> int:
+    """How many tokens must be there for attention to a place, or window of places, around the query."""
+    source = statistic(name).source
+    if isinstance(source, Offset) and abs(source.by) <= 1:
+        return abs(source.by)
+    return min((len(places) for window, places in WINDOWS.items() if name in {window, *places}), default=0)
+
+
+def _with_intervals(items: Sequence[Evidence], of_cluster: Sequence[Evidence]) -> list[Evidence]:
+    return [replace(item, low=known.low, high=known.high) for item, known in zip(items, of_cluster, strict=True)]
 
 
 def cluster_names(outline: Outline, named: Mapping[int, Name]) -> dict[int, Name]:

@@ -1,8 +1,7 @@
-"""What gets a name, clusters or the nodes of a tree, and sums over the parts that these consist of."""
+"""What gets a name, clusters or the nodes of a tree, and the parts that these consist of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,48 +12,22 @@ from headatlas.atlas import schema
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Atlas
 from headatlas.numeric.hierarchy import levels
-from headatlas.sources import Beyond
+from headatlas.sources import Beyond, Columns
 from headatlas.stages.correlate.counts import Coded
+from headatlas.stages.correlate.matched import Contrast, Ranked
 from headatlas.stages.correlate.names import EXCESS, FAINT, Evidence
 from headatlas.statistics import Statistic, statistic
 
 Array = NDArray[Any]
-HOLDS = 0.5  # a phrase must hold for this share of a node's maps, and of the maps of both of its parts
-
-
-@dataclass(frozen=True)
-class PartSums:
-    """A statistic of the maps of each part; every entry of a node is the sum of those of its parts."""
-
-    count: Array  # maps with a value
-    total: Array  # sum of their values
-    above: Array  # maps of all parts with a lower value minus those with a higher one, summed over its maps
-    high: Array  # maps for which the phrase for high values holds
-    low: Array  # maps for which the phrase for low values holds
-
-
-def part_sums(name: str, values: Array, parts: Array, count: int) -> PartSums:
-    """Sums of one statistic over the maps of each of `count` parts."""
-    from scipy.stats import rankdata
-
-    known = np.isfinite(values) & (parts >= 0)
-    values, parts = values[known].astype(np.float64), parts[known]
-    above = 2 * rankdata(values) - (len(values) + 1)
-    least, most = _bounds(statistic(name), values)
-
-    def added(weights: Array) -> Array:
-        return np.bincount(parts, weights, count)
-
-    return PartSums(
-        np.bincount(parts, minlength=count), added(values), added(above), added(values >= least), added(values <= most)
-    )
+HOLDS = 0.5  # a phrase must hold for this share of a node's maps, and of the maps of both of its parts …
+LARGE = 1 / 3  # … but a part with a smaller share of the node's maps may differ
 
 
 def _bounds(declared: Statistic, values: Array) -> tuple[float, float]:
     """The least value for which the phrase for high values holds, and the largest for that for low ones."""
     middle = float(np.median(values)) if len(values) else 0.0
     if declared.low is None:  # the mass on some kind of token
-        return (EXCESS if isinstance(declared.source, Beyond) else FAINT), -np.inf
+        return (EXCESS if isinstance(declared.source, Beyond | Columns) else FAINT), -np.inf
     high = declared.high.bound if declared.high is not None else None
     return (middle if high is None else high), (middle if declared.low.bound is None else declared.low.bound)
 
@@ -78,29 +51,28 @@ class Outline:
         """Number of parts."""
         return int(self.members.shape[1])
 
-    def evidence(self, sums: Mapping[str, PartSums]) -> dict[int, list[Evidence]]:
-        """Every statistic of each node against all other maps, and whether its phrase holds for most of the maps."""
-        evidence: dict[int, list[Evidence]] = {node: [] for node in self.parents}
-        for name, part in sums.items():
-            count, total, above = (self.members @ values for values in (part.count, part.total, part.above))
-            rest = part.count.sum() - count
-            with np.errstate(invalid="ignore", divide="ignore"):
-                columns = (total / count, (part.total.sum() - total) / rest, above / (count * rest))
-            fits = self._fits(part, columns[2])
-            for row, node in enumerate(self.parents):
-                mean, others, delta = (float(numbers[row]) for numbers in columns)
-                evidence[node].append(Evidence(name, mean, others, delta, np.nan, np.nan, bool(fits[row])))
-        return evidence
+    def evidence(self, name: str, ranked: Ranked, parts: Array, contrast: Contrast) -> list[Evidence]:
+        """A statistic of each node, and whether its phrase holds for most of the maps."""
+        signs = contrast.delta if statistic(name).low is not None else np.ones(len(self.parents))
+        fits = self._fits(name, ranked.values.reshape(parts.shape), parts, signs)
+        columns = zip(contrast.mean.tolist(), contrast.rest.tolist(), contrast.delta.tolist(), fits, strict=True)
+        return [Evidence(name, mean, rest, delta, np.nan, np.nan, bool(fit)) for mean, rest, delta, fit in columns]
 
-    def _fits(self, part: PartSums, delta: Array) -> Array:
-        """Whether the phrase for high or low values holds for most maps of each node and of both of its parts."""
-        count, high, low = (self.members @ values for values in (part.count, part.high, part.low))
+    def _fits(self, name: str, values: Array, parts: Array, sign: Array) -> Array:
+        """Whether the phrase for high or low values holds for most maps of each node and of its large parts."""
+        known = np.isfinite(values) & (parts >= 0)
+        values, part = values[known], parts[known]
+        least, most = _bounds(statistic(name), values)
+        count, high, low = (
+            self.members @ np.bincount(part[chosen], minlength=self.parts)
+            for chosen in (slice(None), values >= least, values <= most)
+        )
         holds = {True: high >= HOLDS * count, False: low >= HOLDS * count}
         row = {node: place for place, node in enumerate(self.parents)}
-        fits = np.where(delta > 0, holds[True], holds[False])
+        fits = np.where(sign > 0, holds[True], holds[False])
         for node, parent in self.parents.items():
-            if parent in row:
-                fits[row[parent]] &= holds[bool(delta[row[parent]] > 0)][row[node]]
+            if parent in row and count[row[node]] >= LARGE * count[row[parent]]:
+                fits[row[parent]] &= holds[bool(sign[row[parent]] > 0)][row[node]]
         return fits
 
 

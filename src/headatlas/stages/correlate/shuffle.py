@@ -164,38 +164,3 @@ def weighted_values(counts: Any, values: Any, weights: Any, kinds: int) -> Any:
         for c in range(counts.shape[1]):
             table[values[e], c] += weights[e] * counts[e, c]
     return table
-
-
-@njit(**HOW)
-def places(values: Any, codes: Any, group: Any, totals: Any, above: Any, below: Any) -> None:
-    """Sums for Cliff's delta of each cluster and its spread over groups, in one pass over the sorted values.
-
-    `above` (group, code): over a group's maps in the cluster, how far each ranks above the maps outside, from -1 to 1.
-    `below` (group, code): over a group's maps outside the cluster, how far each ranks below the maps in it.
-    """
-    maps, kinds = len(values), len(totals)
-    under, ties, lower = np.zeros(kinds), np.zeros(kinds), np.zeros(kinds)
-    first = 0
-    while first < maps:
-        last = first
-        ties[:] = 0
-        while last < maps and values[last] == values[first]:
-            ties[codes[last]] += 1
-            last += 1
-        under_all, ties_all = under.sum(), ties.sum()
-        for c in range(kinds):
-            lower[c] = (totals[c] - ties[c] - 2 * under[c]) / totals[c] if totals[c] > 0 else 0.0
-        for at in range(first, last):
-            code, g = codes[at], group[at]
-            outside = maps - totals[code]
-            if outside > 0:
-                less = under_all - under[code]
-                greater = outside - less - (ties_all - ties[code])
-                above[g, code] += (less - greater) / outside
-            row = below[g]
-            for c in range(kinds):
-                row[c] += lower[c]
-            row[code] -= lower[code]
-        for c in range(kinds):
-            under[c] += ties[c]
-        first = last

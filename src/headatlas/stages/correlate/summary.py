@@ -108,7 +108,8 @@ def pattern(row: Row) -> str:
 
 def _said(reason: Row, named: bool) -> wording.Said:
     declared = statistic(reason["statistic"])
-    naming = declared.high if reason["delta"] is None or reason["delta"] > 0 else declared.low
+    low = declared.low is not None and reason["delta"] is not None and reason["delta"] <= 0
+    naming = declared.low if low else declared.high
     of_attention = named and declared.low is None  # the mass on some kind of token
     says = naming.says if named and naming else ""
     measure = "" if of_attention else declared.short if named else declared.label

@@ -11,9 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headatlas.atlas.schema import NOISE
+from headatlas.numeric.metrics import interval
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.dataset_columns import Column
-from headatlas.stages.correlate.effect import corrected
+from headatlas.stages.correlate.effect import Draws, corrected
 from headatlas.stages.correlate.tables import REAL, TEXT, WHOLE, make_table
 from headatlas.wording.thresholds import SIGNIFICANT, SWITCHES
 
@@ -21,13 +22,16 @@ Array = NDArray[Any]
 LEAST = 5  # texts with the value, and without it
 SWITCHES_TABLE = {
     "layer": pa.int32(), "head": pa.int32(), "column": TEXT, "value": TEXT, "cluster": pa.int32(), "share": REAL,
-    "otherwise": REAL, "n": WHOLE, "q": REAL,
+    "otherwise": REAL, "low": REAL, "high": REAL, "n": WHOLE, "q": REAL,
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Switch:
-    """A head and a cluster: the share of its maps where a column has a value, and on all other examples."""
+    """A head and a cluster: the share of its maps where a column has a value, and on all other examples.
+
+    `low` and `high` are the interval of the difference, from a bootstrap over texts.
+    """
 
     slot: int
     column: int
@@ -38,9 +42,13 @@ class Switch:
     n: int  # examples with the value
     p: float
     q: float = float("nan")
+    low: float = float("nan")
+    high: float = float("nan")
 
 
-def switches(maps: Coded, columns: Sequence[Column], changed: Container[tuple[int, int]]) -> pa.Table:
+def switches(
+    maps: Coded, columns: Sequence[Column], changed: Container[tuple[int, int]], draws: Draws | None = None
+) -> pa.Table:
     """A row for each head that changes with a column (`changed` has slots and numbers of columns) and has a pattern on
     at most half of the texts that it has nearly nowhere else.
 
@@ -55,9 +63,11 @@ def switches(maps: Coded, columns: Sequence[Column], changed: Container[tuple[in
         compared += len(slots) * len(values) * maps.kinds
         for slot in slots:
             candidates += _of_head(maps, slot, number, column.codes[known], known, values)
-    found = _significant(candidates, compared)
-    found.sort(key=lambda switch: (switch.column, switch.otherwise - switch.share, switch.slot))
-    return make_table([_row(maps, columns[switch.column], switch) for switch in found], SWITCHES_TABLE)
+    certain = _significant(candidates, compared)
+    certain.sort(key=lambda switch: (switch.column, switch.otherwise - switch.share, switch.slot))
+    if draws is not None and draws.count:
+        certain = [_with_interval(maps, columns[switch.column], switch, draws) for switch in certain]
+    return make_table([_row(maps, columns[switch.column], switch) for switch in certain], SWITCHES_TABLE)
 
 
 def _usable(codes: Array, group: Array, kinds: int) -> list[int]:
@@ -107,7 +117,21 @@ def _significant(candidates: Sequence[Switch], compared: int) -> list[Switch]:
     return [replace(switch, q=float(q[at])) for at, switch in enumerate(candidates) if q[at] < SIGNIFICANT]
 
 
+def _with_interval(maps: Coded, column: Column, switch: Switch, draws: Draws) -> Switch:
+    """The same with the interval of the difference of both shares."""
+    labels = maps.codes[:, switch.slot]
+    known = (column.codes >= 0) & (labels >= 0)
+    group = np.unique(maps.group, return_inverse=True)[1][known]
+    has, inside = column.codes[known] == switch.value, labels[known] == switch.code
+    kinds = (has & inside, has, ~has & inside, ~has)
+    counts = np.stack([np.bincount(group, kind, draws.groups) for kind in kinds])  # (kind, group)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        sums = np.concatenate([weights @ counts.T for weights in draws.batches()]).T  # (kind, draw)
+        low, high = interval(sums[0] / sums[1] - sums[2] / sums[3])
+    return replace(switch, low=float(low), high=float(high))
+
+
 def _row(maps: Coded, column: Column, switch: Switch) -> dict[str, Any]:
     where = {"layer": maps.layer[switch.slot], "head": maps.head[switch.slot], "cluster": maps.clusters[switch.code]}
     about = {"column": column.name, "value": column.values[switch.value]}
-    return where | about | {name: getattr(switch, name) for name in ("share", "otherwise", "n", "q")}
+    return where | about | {name: getattr(switch, name) for name in ("share", "otherwise", "low", "high", "n", "q")}

@@ -59,13 +59,19 @@ def load_encoder(
     name = recipe.get("encoder", "another encoder")
     if name in FITTED and given in (None, name):
         return _read(atlas, of, recipe) or _refit(atlas, recipe)
-    if given is None and name not in NAMES:
-        what = recipe.get("model", name)
+    if given is None and (what := not_stored(atlas, of)) is not None:
         raise OptionError(f"features {of} were made by {what}, which is not stored in the atlas. Give it as encoder")
     chosen = choose(given or name, recipe.get("preprocess", "default"), 1, 0)
     if json.loads(json.dumps(chosen.recipe)) != recipe:
         raise OptionError(f"{chosen.name} is not the encoder that features {of} were made by. Give that one as encoder")
     return chosen.make(Sample(atlas, 1, 0))
+
+
+def not_stored(atlas: Atlas, of: str) -> str | None:
+    """The encoder that made a result, if it is neither stored nor part of this package; None if it can be restored."""
+    recipe = atlas.facts("features", of).get("encoder", {})
+    name: str = recipe.get("encoder", "another encoder")
+    return None if name in FITTED or name in NAMES else recipe.get("model", name)
 
 
 def _read(atlas: Atlas, of: str, recipe: dict[str, Any]) -> Encoder | None:

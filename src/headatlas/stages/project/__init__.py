@@ -11,10 +11,10 @@ from headatlas.atlas import engine
 from headatlas.atlas.blocks import block_size
 from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.numeric.threads import single_thread
+from headatlas.numeric.trust import trust_of_placed, trust_per_point
 from headatlas.stages.project.method import Positions, Request
 from headatlas.stages.project.methods import METHODS
 from headatlas.stages.project.placing import Fitted, fit, place_all
-from headatlas.stages.project.trust import trust_of_placed, trust_per_point
 
 if TYPE_CHECKING:
     from headatlas.stages.project.methods.pca import pca

@@ -15,10 +15,10 @@ from headatlas.atlas.store import Atlas
 from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.numeric.pca import PrincipalAxes
 from headatlas.numeric.threads import single_thread
+from headatlas.numeric.trust import neighbors_for, trust_of_placed, trust_per_point
 from headatlas.stages.project.method import Method
 from headatlas.stages.project.reduction import enough, fit_space
 from headatlas.stages.project.sample import sample_maps
-from headatlas.stages.project.trust import neighbors_for, trust_of_placed, trust_per_point
 
 TOGETHER = 8192  # maps placed by one call: each call of t-SNE recomputes its grid
 

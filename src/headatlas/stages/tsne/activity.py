@@ -28,7 +28,7 @@ STRENGTH = 0.3
 Flags = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Activity:
     """Maximum attention by layer, and one row per head: activity, longest chain and mean chain."""
 
@@ -43,6 +43,11 @@ class Activity:
         if by not in orders:
             raise OptionError(f"ranked by {by!r}: choose activity or chain")
         return sorted(self.rows, key=lambda row: tuple(-row[name] for name in orders[by]))
+
+    def __repr__(self) -> str:
+        keys = max(map(len, self.keys.values()), default=0)
+        first = ", ".join(f"L{row['layer']}·H{row['head']} {row['activity']:.2f}" for row in self.ranked()[:3])
+        return f"<Activity of {self.model}: {len(self.rows)} heads × {keys} keys; most active {first}>"
 
 
 @single_thread()

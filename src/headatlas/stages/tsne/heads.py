@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from headatlas import parallel, progress
 from headatlas.errors import OptionError
 from headatlas.models.model import Layer
+from headatlas.models.pictures import facts_table
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.tsne import kernel
 from headatlas.stages.tsne.affinity import Affinity, Empty, Unit, affinity, first_tokens, to_points
@@ -22,7 +24,7 @@ from headatlas.stages.tsne.layout_tables import Head, Layout, Points
 from headatlas.stages.tsne.reading import Reading
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Layouts:
     """The layouts of one text by head: of all restarts the one with the least KL."""
 
@@ -55,6 +57,27 @@ class Layouts:
             }
             for (layer, head), kl in self.kl.items()
         ]  # fmt: skip
+
+    def __repr__(self) -> str:
+        sizes = sorted({len(layout) for layout in self.layouts.values()})
+        points = "–".join(map(str, dict.fromkeys(sizes[:1] + sizes[-1:])))
+        return f"<Layouts of {self.model}: {len(self.layouts)} heads × {points} points, {self._best()}>"
+
+    def _best(self) -> str:
+        """The layout that fits best, and how many each was chosen from."""
+        known = {head: float(kl.min()) for head, kl in self.kl.items() if np.isfinite(kl).any()}
+        restarts = max((len(kl) for kl in self.kl.values()), default=0)
+        if not known:
+            return f"{restarts} restarts"
+        (layer, head), least = min(known.items(), key=lambda item: item[1])
+        return f"{restarts} restarts; least KL {least:.2f}, L{layer}·H{head}"
+
+    def _repr_html_(self) -> str:
+        heads = ", ".join(f"L{layer}·H{head}" for layer, head in list(self.layouts)[:12])
+        more = f" and {len(self.layouts) - 12} more" if len(self.layouts) > 12 else ""
+        points = self.points[min(self.points)].text if self.points else []
+        text = textwrap.shorten(" ".join(points), 200, placeholder=" …")
+        return facts_table({"model": self.model, "heads": heads + more, "fit": self._best(), "points": text})
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from headatlas.stages.tsne.standard import PERPLEXITY, Optimizer, standard
 Vectors = NDArray[np.float32]  # (point, feature)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class States:
     """Layouts of vectors by layer; `points[layer]` names what is laid out."""
 
@@ -36,6 +36,11 @@ class States:
         if layer not in self.layouts:
             raise OptionError(f"layer {layer} was not laid out; these were: {', '.join(map(str, self.layouts))}")
         return self.layouts[layer]
+
+    def __repr__(self) -> str:
+        points = max(map(len, self.layouts.values()), default=0)
+        kind = f"{len(self.layouts)} layer{'s' * (len(self.layouts) != 1)} × {points} points"
+        return f"<States of {self.model}: {kind}>"
 
 
 @dataclass(frozen=True)

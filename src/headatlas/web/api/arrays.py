@@ -26,6 +26,16 @@ def attention(maps: NDArray[Any]) -> U16:
     return np.rint(roots * np.float32(FULL)).astype(DTYPE)
 
 
+def halves(values: NDArray[Any]) -> U16:
+    """Numbers as 16-bit floating point numbers, as vectors are stored.
+
+    >>> halves(np.array([0, 1, -2, 65504, np.nan]))
+    array([    0, 15360, 49152, 31743, 32256], dtype=uint16)
+    """
+    with np.errstate(over="ignore"):
+        return values.astype("<f2").view(DTYPE)
+
+
 def amounts(values: NDArray[Any], low: float, high: float) -> U16:
     """Numbers between `low` and `high`.
 

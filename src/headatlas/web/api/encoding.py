@@ -7,6 +7,7 @@
 | code      | a category, by its index in the list of the column; `UNKNOWN`               |
 | position  | a pair x, y of coordinates from 0 to `TOP`; `UNPLACED`: not in the plane    |
 | attention | (value / `FULL`) ** 2                                                       |
+| half      | the bits of a 16-bit floating point number, as IEEE 754 defines them        |
 """
 
 from __future__ import annotations

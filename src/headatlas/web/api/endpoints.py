@@ -24,10 +24,23 @@ from urllib.parse import quote
 from fastapi import Path
 
 from headatlas.web.api.payloads.atlas import AtlasCard, Heads
+from headatlas.web.api.payloads.averages import Average
 from headatlas.web.api.payloads.base import Payload
 from headatlas.web.api.payloads.changes import Changes
 from headatlas.web.api.payloads.clusters import Cluster, Clusters, Profiles
-from headatlas.web.api.payloads.examples import CustomText, Example, Examples, Texts
+from headatlas.web.api.payloads.examples import (
+    Computed,
+    CustomText,
+    Example,
+    Examples,
+    TextPatterns,
+    Texts,
+    TextStatistics,
+)
+from headatlas.web.api.payloads.findings import Findings
+from headatlas.web.api.payloads.neighbors import Neighbors
+from headatlas.web.api.payloads.notes import Notes, NotesChange
+from headatlas.web.api.payloads.qk import EmbeddedTokens, Embedding, Honesty, NearPoints
 from headatlas.web.api.payloads.trees import Tree
 from headatlas.web.api.payloads.tsne import VARIANTS, Progress, Tsne
 from headatlas.web.api.payloads.unlike import Unlike
@@ -50,6 +63,9 @@ PARAMETERS: dict[str, Any] = {  # the type of every parameter
     "head": int,
     "variant": Literal[tuple(VARIANTS)],
     "layouts": Literal["heads", "states"],
+    "embedding": Name,
+    "measure": Literal["norm", "trust", "kept"],
+    "point": int,
 }
 
 
@@ -71,6 +87,7 @@ class Endpoint:
     cached: bool = True  # the client may keep it as long as its ETag is valid
     compressed: bool = True  # if that makes it smaller
     warms_model: bool = False  # the page usually asks for full maps next
+    edits: bool = False  # changes the notes, which are beside the atlas
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -136,12 +153,20 @@ class Endpoints:
         "heads/maps.bin", "views.cards:head_maps", "Attention (layer, head, r, r): the mean pooled map of every head.",
         over="atlas",
     )  # fmt: skip
+    average = Endpoint(
+        "heads/{layer}.{head}/average.json", "views.averages:average",
+        "Mean attention of a head by distance and by position, with intervals over texts.", Average, over="heads",
+    )  # fmt: skip
     positions = Endpoint(
         "projections/{projection}.bin", "views.projections:positions", "Positions of all maps.", over="projections"
     )
     trust = Endpoint(
         "projections/{projection}/trust.bin", "views.projections:trust",
         "How reliable the position of each map is: amounts from 0 to 1.", over="projections",
+    )  # fmt: skip
+    neighbors = Endpoint(
+        "projections/{projection}/neighbors/{example}/{layer}.{head}.json", "views.neighbors:neighbors",
+        "The maps nearest to a map by the vectors that were projected.", Neighbors,
     )  # fmt: skip
     column = Endpoint(
         "columns/{column}.bin", "views.columns:column", "What maps can be colored by: a value per map, or per example.",
@@ -180,6 +205,11 @@ class Endpoints:
         "clusterings/{clustering}/changes/{layer}.{head}.json", "views.changes:changes",
         "With which columns a head changes, and in what.", Changes, over="heads of correlated clusterings",
     )  # fmt: skip
+    findings = Endpoint(
+        "clusterings/{clustering}/findings.json", "views.findings:findings",
+        "What the input changes: heads that switch to another pattern or change, with which column.", Findings,
+        over="correlated clusterings",
+    )  # fmt: skip
     unlike = Endpoint(
         "clusterings/{clustering}/unlike/{example}.json", "views.unlike:unlike",
         "The heads that treat an example unlike others, and in what.", Unlike,
@@ -188,6 +218,10 @@ class Endpoints:
     examples = Endpoint(
         "examples.json", "views.examples:listed", "All examples, column by column.", Examples, over="atlas"
     )
+    computed = Endpoint(
+        "computed.json", "views.examples:computed",
+        "Columns computed from the texts, and which examples have one source.", Computed, over="atlas",
+    )  # fmt: skip
     texts = Endpoint("texts.json", "views.examples:texts", "The full text of every example.", Texts, over="atlas")
     example = Endpoint(
         "examples/{example}.json", "views.examples:example", "An example with its tokens.", Example, over="examples",
@@ -197,9 +231,27 @@ class Endpoints:
         "examples/{example}/pooled.bin", "views.examples:pooled",
         "Attention (layer, head, r, r): all pooled maps of an example.", over="examples with pooled maps",
     )  # fmt: skip
+    layer_vectors = Endpoint(
+        "examples/{example}/vectors/{layer}.bin", "views.example_vectors:layer_vectors",
+        "Halves: queries (query, head, feature), keys (key, key head, feature), norms of values (key, key head).",
+        over="examples with queries and keys",
+    )  # fmt: skip
     image = Endpoint(
         "examples/{example}/image.png", "views.examples:image", "The image of an example.", over="examples with images"
     )
+    thumbnail = Endpoint(
+        "examples/{example}/thumbnail.png", "views.examples:thumbnail", "The image of an example, small.",
+        over="examples with images",
+    )  # fmt: skip
+    notes = Endpoint(
+        "notes.json", "views.notes:notes", "Names and notes that a person wrote, and saved selections.", Notes,
+        over="atlas", cached=False,
+    )  # fmt: skip
+    change_notes = Endpoint(
+        "notes/change.json", "views.notes:change",
+        "Change one entry of the notes; only with `headatlas serve --edit`.", Notes, body=NotesChange, cached=False,
+        edits=True,
+    )  # fmt: skip
     pooled_map = Endpoint(
         "maps/{example}/{layer}.{head}.bin", "views.examples:pooled_map", "Attention (r, r): one pooled map."
     )
@@ -209,7 +261,23 @@ class Endpoints:
     )  # fmt: skip
     full_map = Endpoint(
         "{text}/full/{layer}.{head}.bin", "compute.full_maps:full_map",
-        "Attention (query, key): the full map of a head.", over="full maps", compressed=False,
+        "Attention (query, key): the full map of a head.", compressed=False,
+    )  # fmt: skip
+    layer_maps = Endpoint(
+        "{text}/layers/{layer}.bin", "compute.full_maps:layer_maps",
+        "Attention (head, query, key): the full maps of all heads of a layer.", over="full maps", compressed=False,
+    )  # fmt: skip
+    custom_pooled = Endpoint(
+        "try/{key}/pooled.bin", "compute.custom_maps:pooled",
+        "Attention (layer, head, r, r): all pooled maps of a custom text.",
+    )  # fmt: skip
+    custom_patterns = Endpoint(
+        "try/{key}/patterns/{clustering}.json", "compute.custom_patterns:patterns",
+        "The pattern of every head on a custom text.", TextPatterns,
+    )  # fmt: skip
+    custom_statistics = Endpoint(
+        "try/{key}/statistics.json", "compute.custom_patterns:statistics",
+        "The statistics of every head on a custom text.", TextStatistics,
     )  # fmt: skip
     tsne = Endpoint(
         "{text}/{variant}.json", "compute.tsne:layouts", "The layouts of a text for every head.", Tsne, over="t-SNE"
@@ -226,6 +294,51 @@ class Endpoints:
     tsne_positions = Endpoint(
         "{text}/{variant}/{layouts}.bin", "compute.tsne:positions",
         "Positions in all layouts of a text, of heads or of hidden states.", over="t-SNE positions",
+    )  # fmt: skip
+    qk = Endpoint(
+        "qk/{embedding}.json", "views.qk:embedding", "Queries and keys in one space: heads with their trust, columns.",
+        Embedding, over="embeddings",
+    )  # fmt: skip
+    qk_tokens = Endpoint(
+        "qk/{embedding}/tokens.json", "views.qk:tokens", "The tokens whose queries and keys are drawn.", EmbeddedTokens,
+        over="embeddings",
+    )  # fmt: skip
+    qk_column = Endpoint(
+        "qk/{embedding}/columns/{column}.bin", "views.qk:column", "What points can be colored by: a value per token.",
+        over="columns of embeddings",
+    )  # fmt: skip
+    qk_sample = Endpoint(
+        "qk/{embedding}/positions.bin", "views.qk_points:sampled_positions",
+        "Positions (layer, head, point, axis) of a sample of the points of every head.", over="embeddings",
+    )  # fmt: skip
+    qk_positions = Endpoint(
+        "qk/{embedding}/positions/{layer}.bin", "views.qk_points:positions",
+        "Positions (head, point, axis) of all points of a layer; each head has a scale of its own.",
+        over="layers of embeddings",
+    )  # fmt: skip
+    qk_keys = Endpoint(
+        "qk/{embedding}/keys/{layer}.{head}.bin", "views.qk_vectors:strongest_keys",
+        "The strongest keys (query, rank) of each query in its example, counted from its first token; then attention.",
+        over="heads of embeddings",
+    )  # fmt: skip
+    qk_sampled_amounts = Endpoint(
+        "qk/{embedding}/{measure}.bin", "views.qk_points:sampled_amounts",
+        "Norms, trust or kept neighbors (layer, head, point) of a sample of the points of every head.",
+        over="measures of embeddings",
+    )  # fmt: skip
+    qk_amounts = Endpoint(
+        "qk/{embedding}/{measure}/{layer}.bin", "views.qk_points:amounts",
+        "Norms, trust or kept neighbors (head, point) of all points of a layer.",
+        over="measures of layers of embeddings",
+    )  # fmt: skip
+    qk_honesty = Endpoint(
+        "qk/{embedding}/honesty/{layer}.{head}.json", "views.qk_vectors:honesty",
+        "How far distances mirror products in a head, and what its points are grouped by.", Honesty,
+        over="heads of embeddings",
+    )  # fmt: skip
+    qk_neighbors = Endpoint(
+        "qk/{embedding}/neighbors/{layer}.{head}/{point}.json", "views.qk_vectors:neighbors",
+        "The points nearest to a point by their vectors.", NearPoints,
     )  # fmt: skip
 
     def __iter__(self) -> Iterator[Endpoint]:

@@ -44,6 +44,6 @@ def _read(runner: ModelRunner, snapshot: Snapshot, key: str, text: str, pair: st
     tokens, target = forward.token_payloads(encoded)
     return Example(
         example=CUSTOM, key=key, id="", text=text, pair=pair, window=0, windows=1, cut=encoded.cut, columns={},
-        tokens=tokens, target=target, image=False, pooled=False, full=True, tsne=True,
+        tokens=tokens, target=target, image=False, pooled=False, full=True, tsne=True, vectors=False,
         note=f"The last {encoded.cut:,} tokens were cut off." if encoded.cut else "",
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -10,27 +9,22 @@ from headatlas.models import packaged
 
 
 def candidates(facts: dict[str, Any], requested: str | None) -> list[str]:
-    """What may be loaded for a model, the most likely first: `packaged`, or folders with a model.
+    """What may be loaded for a model, the most likely first: a packaged model, or folders with a model.
 
     `facts` are those of the model in the header of an atlas; `requested` is to be loaded in its place.
     """
     if requested is not None:
         names = [requested]
     else:
-        names = ["packaged"] if facts["name"] == packaged.NAME else []
-        names += [name for name in (facts.get("source"), facts["name"]) if name]
+        names = [name for name in (packaged.source(facts["name"]), facts.get("source"), facts["name"]) if name]
     local = [find_local(name, None if requested else facts.get("revision")) for name in names]
     return list(dict.fromkeys(location for location in local if location is not None))
 
 
 def find_local(name: str, revision: str | None = None) -> str | None:
     """What to load for this name without a network connection; None if it is not on this machine."""
-    if name == "packaged":
-        try:
-            distribution(packaged.PACKAGE)
-        except PackageNotFoundError:
-            return None
-        return name
+    if name in packaged.NAMES:
+        return name if packaged.installed(name) else None
     folder = Path(name).expanduser()
     if (folder / "config.json").is_file():
         return str(folder.resolve())

@@ -5,23 +5,42 @@ from __future__ import annotations
 import importlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headatlas.web.compute.cache import LRUCache
 from headatlas.web.compute.jobs import Job, JobQueue
 from headatlas.web.compute.model_loader import ModelLoader
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from headatlas.models.encode import Encoded
     from headatlas.models.model import Model
     from headatlas.web.api.arrays import U16
+    from headatlas.web.api.payloads.examples import TextPatterns
     from headatlas.web.compute.tsne_layouts import TsneResult
 
 MAP_BYTES = 256 << 20  # of full maps that are kept
+REDUCED_BYTES = 64 << 20  # of pooled maps of custom texts that are kept
+PATTERNS = 256  # custom texts whose patterns are kept
 TSNE_BYTES = 64 << 20  # of layouts that are kept
 CUSTOM_TEXTS = 64  # that are remembered
 Maps = dict[int, "U16"]  # by layer: (head, query, key)
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """What `collect` would store for a custom text: pooled maps (layer, head, r, r), statistics (layer, head, stat)."""
+
+    pooled: NDArray[Any]
+    stats: NDArray[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """Its size in memory."""
+        return int(self.pooled.nbytes + self.stats.nbytes)
 
 
 class ModelRunner:
@@ -30,6 +49,8 @@ class ModelRunner:
     def __init__(self, model: str | Model | None = None) -> None:
         self.loader, self.jobs = ModelLoader(model), JobQueue()
         self.maps: LRUCache[Maps] = LRUCache(MAP_BYTES, lambda maps: sum(layer.nbytes for layer in maps.values()))
+        self.reduced: LRUCache[Reduced] = LRUCache(REDUCED_BYTES, lambda reduced: reduced.nbytes)
+        self.patterns: LRUCache[TextPatterns] = LRUCache(PATTERNS, lambda patterns: 1)
         self.tsne: LRUCache[TsneResult] = LRUCache(TSNE_BYTES, lambda result: result.nbytes)
         self._texts: OrderedDict[str, Encoded] = OrderedDict()
         self._warm = False

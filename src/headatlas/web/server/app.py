@@ -23,6 +23,7 @@ def create(
     token: str | None = None,
     hosts: tuple[str, ...] | None = LOOPBACK,
     model: str | Model | None = None,
+    edit: bool = False,
 ) -> FastAPI:
     """The server of one atlas.
 
@@ -38,6 +39,8 @@ def create(
         Names by which clients may call the server; None allows any.
     model
         Model for full maps. By default the one the atlas was made with, if it is available.
+    edit
+        Whether the page may write names, notes and selections into the file beside the atlas.
     """
     from headatlas.web.compute.runner import ModelRunner
     from headatlas.web.server.responses import ResponseCache
@@ -46,7 +49,7 @@ def create(
 
     app = openapi.application(handler)
     runner = ModelRunner(model)
-    app.state.runner, app.state.responses = runner, ResponseCache(AtlasWatcher(atlas, runner.loader))
+    app.state.runner, app.state.responses = runner, ResponseCache(AtlasWatcher(atlas, runner.loader, editable=edit))
     files = StaticFiles(static)
     errors.install(app)
 

@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from headatlas.web.api.endpoints import Endpoint
 from headatlas.web.api.errors import RequestError
 from headatlas.web.api.openapi import Handler
+from headatlas.web.api.payloads.base import Payload
 from headatlas.web.compute.jobs import Job, JobQueue, Pending
 from headatlas.web.compute.runner import ModelRunner
 from headatlas.web.server.access import check_sender, is_own_page
@@ -30,6 +31,8 @@ POLL = 0.1  # seconds between two looks at whether the client is still connected
 
 def handler(endpoint: Endpoint) -> Handler:
     """The function that responds at an address."""
+    if endpoint.edits:
+        return lambda request, **values: edit(request, endpoint, values)
     if not endpoint.live:
         return lambda request, **values: read(request, endpoint, values)
 
@@ -44,7 +47,22 @@ def read(request: Request, endpoint: Endpoint, values: dict[str, Any]) -> Respon
     responses: ResponseCache = request.app.state.responses
     if endpoint.warms_model and is_own_page(request.headers) and responses.watcher.snapshot().live:
         request.app.state.runner.warm_up()
-    return responses.respond(request, partial(endpoint.function, **values), endpoint.media)
+    make = partial(endpoint.function, **values)
+    if endpoint.cached:
+        return responses.respond(request, make, endpoint.media)
+    return _fresh(request, responses.watcher.read(make)[0], endpoint)
+
+
+def edit(request: Request, endpoint: Endpoint, values: dict[str, Any]) -> Response:
+    """A change of what is beside the atlas; only for our own page, and where the server was started for it."""
+    check_sender(request.headers)
+    snapshot = request.app.state.responses.watcher.snapshot()
+    return _fresh(request, endpoint.function(snapshot, **values), endpoint)
+
+
+def _fresh(request: Request, payload: Payload | bytes, endpoint: Endpoint) -> Response:
+    """A response that is not kept."""
+    return respond(request, ResponseBody.of(to_bytes(payload), endpoint.media), endpoint.media, NO_STORE)
 
 
 async def compute(request: Request, endpoint: Endpoint, values: dict[str, Any]) -> Response:

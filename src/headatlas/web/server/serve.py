@@ -11,7 +11,7 @@ import webbrowser
 from typing import TYPE_CHECKING, Any
 
 from headatlas import progress
-from headatlas.errors import OptionError, WorkerError
+from headatlas.errors import OptionError, StoreError, WorkerError
 from headatlas.web.server.access import LOOPBACK
 
 if TYPE_CHECKING:
@@ -34,11 +34,13 @@ def serve(
     token: str | None = None,
     browser: bool = True,
     model: str | None = None,
+    edit: bool = False,
 ) -> None:
     """Show an atlas in the browser until Ctrl-C."""
     hosts = allowed(host, token)
+    _check_notes(atlas, edit)
     with bind(host, port) as listening:
-        app = _app(atlas, hosts, token, model)
+        app = _app(atlas, hosts, token, model, edit)
         server = _server(app)
         address = address_of(host, listening.getsockname()[1])
         progress.say(f"{atlas.files.url}: press Ctrl-C to stop the server")
@@ -60,9 +62,13 @@ def serve(
 class BackgroundServer:
     """A server in a background thread, which a notebook shows as a frame."""
 
-    def __init__(self, atlas: Atlas, port: int | None = None, model: str | Model | None = None) -> None:
+    def __init__(
+        self, atlas: Atlas, port: int | None = None, model: str | Model | None = None, edit: bool = False
+    ) -> None:
+        if edit:
+            _check_notes(atlas, edit)
         self._socket = bind("127.0.0.1", PORT if port is None else port, quiet=port is None)
-        self._app = _app(atlas, LOOPBACK, None, model)
+        self._app = _app(atlas, LOOPBACK, None, model, edit)
         self._server = _server(self._app)
         self.url = address_of("127.0.0.1", self._socket.getsockname()[1])
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
@@ -88,11 +94,26 @@ class BackgroundServer:
         return f"Headatlas at {self.url}"
 
 
-def _app(atlas: Atlas, hosts: tuple[str, ...] | None, token: str | None, model: str | Model | None) -> FastAPI:
+def _app(
+    atlas: Atlas, hosts: tuple[str, ...] | None, token: str | None, model: str | Model | None, edit: bool
+) -> FastAPI:
     from headatlas.web.server.app import create
 
     atlas.needed("collect")
-    return create(atlas, hosts=hosts, token=token, model=model)
+    return create(atlas, hosts=hosts, token=token, model=model, edit=edit)
+
+
+def _check_notes(atlas: Atlas, edit: bool) -> None:
+    """An error if notes are to be edited and cannot be; a message if they cannot be read."""
+    from headatlas.atlas import notes
+
+    if edit:
+        notes.check_editable(atlas.files)
+        return
+    try:
+        notes.read(atlas.files)
+    except StoreError as error:
+        progress.say(f"without notes: {error}")
 
 
 def _server(app: FastAPI) -> Any:

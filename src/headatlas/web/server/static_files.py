@@ -12,6 +12,7 @@ from headatlas.web.api.errors import RequestError
 from headatlas.web.server.responses import ResponseBody, is_current, respond
 
 BUILT = Path(__file__).parents[1] / "static"
+SINGLE = "single"  # its folder with the script and the style of a page that is a single file
 MEDIA = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",

@@ -13,6 +13,7 @@ from headatlas import __version__, wording
 from headatlas.atlas import display, schema
 from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.store import Entry, source_of
+from headatlas.stages.qk.notes import layer_note
 from headatlas.statistics import statistic
 from headatlas.web.api import arrays
 from headatlas.web.api.payloads.atlas import (
@@ -29,11 +30,18 @@ from headatlas.web.api.payloads.atlas import (
     StatisticCard,
 )
 from headatlas.web.views import columns, projections, trees
+from headatlas.web.views.example_vectors import scaling_of
 from headatlas.web.views.snapshot import Snapshot
 from headatlas.web.views.values import known
 
 UNLIMITED = 1_000_000  # tokens: tokenizers report a huge number for models without a limit
 LOCATION = re.compile(r"(?P<kind>[a-z]{2,}:)?(?P<path>[./~\\].*|[A-Za-z]:\\.*)")
+
+
+def _pooled_examples(snapshot: Snapshot) -> list[int] | None:
+    """The examples whose pooled maps an exported page has; None if it has all."""
+    exported = snapshot.exported
+    return None if exported is None or len(exported.pooled) == snapshot.shape[0] else sorted(exported.pooled)
 
 
 def card(snapshot: Snapshot) -> AtlasCard:
@@ -47,6 +55,7 @@ def card(snapshot: Snapshot) -> AtlasCard:
         live=snapshot.live and snapshot.exported is None,
         live_note=snapshot.live_note,
         full_examples=[] if snapshot.exported is None else list(snapshot.exported.full),
+        pooled_examples=_pooled_examples(snapshot),
         resolution=int(snapshot.atlas.array("pooled").shape[-1]),
         model=_model(header["model"]),
         data=_data(header["data"], snapshot.atlas.collection["counts"]),
@@ -66,7 +75,8 @@ def _model(facts: dict[str, Any]) -> ModelCard:
     layers = [
         LayerCard(
             index=index, kind=layer["kind"], heads=layer["heads"], key_heads=layer["key_heads"],
-            causal=layer.get("causal", False),
+            causal=layer.get("causal", False), width=layer.get("width", 0), scaling=scaling_of(layer),
+            note=layer_note(layer),
         )
         for index, layer in enumerate(facts["layers"])
     ]  # fmt: skip
@@ -120,9 +130,11 @@ def _result(stage: str, entry: Entry) -> ResultCard:
 
 
 def _clustering(snapshot: Snapshot, name: str) -> ClusteringCard:
-    facts = snapshot.atlas.results("cluster")[name]["facts"]
+    entry = snapshot.atlas.results("cluster")[name]
+    facts = entry["facts"]
     return ClusteringCard(
         name=name,
+        key=entry["key"],
         method=facts.get("method", name),
         level=facts.get("level", "maps"),
         clusters=len(facts.get("clusters", [])),

@@ -114,7 +114,7 @@ def columns(
 ) -> list[tuple[ColumnCard, Values]]:  # fmt: skip
     """Columns whose values differ between examples: numbers, and categories unless there are too many."""
     names = [name for name in table(snapshot).column_names if name not in schema.BOOKKEEPING]
-    candidates = ((name, slug, _coloring(table(snapshot)[name])) for name, slug in slugs(names).items())
+    candidates = ((name, slug, coloring_of(table(snapshot)[name])) for name, slug in slugs(names).items())
     return [
         (_card(name, slug, coloring), _values(coloring)) for name, slug, coloring in candidates if coloring is not None
     ]
@@ -124,7 +124,8 @@ def _values(coloring: Coloring) -> Values:
     return lambda snapshot: coloring.encoded()
 
 
-def _coloring(values: pa.ChunkedArray) -> Coloring | None:
+def coloring_of(values: pa.ChunkedArray) -> Coloring | None:
+    """Values as numbers or as codes; None if they do not differ, or are too many different ones."""
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return _numbers(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))

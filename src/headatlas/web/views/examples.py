@@ -6,16 +6,18 @@ import io
 from pathlib import Path
 from typing import Any
 
+from headatlas.atlas.computed_columns import computed_columns, computed_values
+from headatlas.atlas.groups import group_column, read_groups
+from headatlas.data import pictures
 from headatlas.web.api import arrays
 from headatlas.web.api.errors import RequestError
-from headatlas.web.api.payloads.examples import Example, Examples, Texts, Token
+from headatlas.web.api.payloads.examples import Computed, ComputedColumn, Example, Examples, Texts, Token
 from headatlas.web.views import example_table
 from headatlas.web.views.snapshot import Snapshot
 from headatlas.web.views.values import of_example
 
 EXCERPT = 160  # characters of a text, or of a column, in the list
-SIDE = 1024  # largest width and height of an image in pixels
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "ICO", "TGA", "PCX", "AVIF", "JPEG2000", "MPO")
+SIDE, SMALL = 1024, 128  # largest width and height of an image in pixels, and of one in a list
 
 
 def listed(snapshot: Snapshot) -> Examples:
@@ -48,6 +50,28 @@ def texts(snapshot: Snapshot) -> Texts:
     return Texts(text=["\n".join(part for part in pair if part) for pair in pairs])
 
 
+def computed(snapshot: Snapshot) -> Computed:
+    """Columns computed from the texts, and the sources of the examples."""
+    return snapshot.cached("computed", lambda: _computed(snapshot))
+
+
+def _computed(snapshot: Snapshot) -> Computed:
+    columns = computed_columns(snapshot.atlas)
+    values = computed_values(snapshot.atlas, columns)
+    groups = read_groups(snapshot.atlas, group_column(snapshot.atlas, None))
+    return Computed(
+        columns=[
+            ComputedColumn(
+                name=column.name, label=column.label, definition=column.definition,
+                values=[example_table.cell(value) for value in values[column.name]],
+            )
+            for column in columns
+        ],
+        group=groups.number.tolist(),
+        group_column=groups.column,
+    )  # fmt: skip
+
+
 def example(snapshot: Snapshot, example: int) -> Example:
     """One example."""
     snapshot.check_map(example)
@@ -69,6 +93,7 @@ def example(snapshot: Snapshot, example: int) -> Example:
         pooled=snapshot.has_pooled_maps(example),
         full=snapshot.has_full_maps(example),
         tsne=snapshot.has_tsne(example),
+        vectors=snapshot.has_vectors(example),
         note=_note(snapshot, example),
     )
 
@@ -116,29 +141,37 @@ def pooled_map(snapshot: Snapshot, example: int, layer: int, head: int) -> bytes
 
 def image(snapshot: Snapshot, example: int) -> bytes:
     """The image of an example, encoded again: never the file itself, which may hold hidden data."""
+    return _image(snapshot, example, SIDE)
+
+
+def thumbnail(snapshot: Snapshot, example: int) -> bytes:
+    """The same for lists."""
+    return _image(snapshot, example, SMALL)
+
+
+def _image(snapshot: Snapshot, example: int, side: int) -> bytes:
     snapshot.check_map(example)
     path = _row(snapshot, example).get("image")
     if not path:
         raise RequestError(404, f"Example {example} is a text and has no image.")
-    return encoded_again(Path(path))
+    grid = snapshot.atlas.header["model"].get("grid") or {}
+    return encoded_again(path, pictures.Crop(**grid["crop"]) if grid.get("crop") else None, side)
 
 
-def encoded_again(path: Path) -> bytes:
-    """An image as PNG, its longer side at most 1,024 pixels."""
+def encoded_again(path: str, crop: pictures.Crop | None = None, side: int = SIDE) -> bytes:
+    """An image as PNG, as a model reads it: what it sees of it, the longer side at most `side` pixels."""
     from PIL import Image
 
-    if not path.is_file():
-        raise RequestError(
-            404, f"The image {path.name} is no longer where it was when the atlas was made.", "Put it back."
-        )
-    out = io.BytesIO()
-    Image.init()
+    out, name = io.BytesIO(), Path(path).name
     try:
-        with Image.open(path, formats=[name for name in FORMATS if name in Image.OPEN]) as image:
-            image.draft("RGB", (SIDE, SIDE))
-            small = image.convert("RGBA" if "transparency" in image.info or image.mode in ("RGBA", "LA") else "RGB")
-        small.thumbnail((SIDE, SIDE))
+        small = pictures.read(path, most=2 * side)
+        small = small.crop(crop.box(*small.size)) if crop else small
+        small.thumbnail((side, side))
         Image.frombytes(small.mode, small.size, small.tobytes()).save(out, "PNG")
+    except FileNotFoundError as error:
+        raise RequestError(
+            404, f"The image {name} is no longer where it was when the atlas was made.", "Put it back."
+        ) from error
     except Exception as error:  # each format of PIL raises its own errors for damaged files
-        raise RequestError(404, f"The image {path.name} cannot be read: {type(error).__name__}.") from error
+        raise RequestError(404, f"The image {name} cannot be read: {type(error).__name__}.") from error
     return out.getvalue()

@@ -18,11 +18,12 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class ExportedExamples:
-    """The examples whose maps and layouts an exported page holds."""
+    """The examples whose maps, layouts, and queries and keys an exported page holds."""
 
     pooled: frozenset[int]
     full: tuple[int, ...]
     tsne: tuple[int, ...]
+    vectors: frozenset[int] = frozenset()
 
 
 @dataclass(eq=False)
@@ -34,6 +35,7 @@ class Snapshot:
     live: bool = False  # full maps can be computed
     live_note: str = ""  # why not
     exported: ExportedExamples | None = None  # None: the atlas is served
+    editable: bool = False  # notes can be changed
     _blocks: dict[str, tuple[int, Any]] = field(default_factory=dict)
     _values: dict[Hashable, Any] = field(default_factory=dict)
     _locks: dict[Hashable, threading.Lock] = field(default_factory=dict)
@@ -87,6 +89,21 @@ class Snapshot:
     def has_tsne(self, example: int) -> bool:
         """Whether head t-SNE of an example is available."""
         return self.live if self.exported is None else example in self.exported.tsne
+
+    @property
+    def sampled(self) -> dict[int, tuple[int, int]]:
+        """The examples whose queries and keys are stored: their first row, and how many."""
+        return self.cached("sampled", self._sampled)
+
+    def _sampled(self) -> dict[int, tuple[int, int]]:
+        if not self.atlas.has_array("query"):
+            return {}
+        rows = self.atlas.table("sampled").to_pylist()
+        return {row["example"]: (row["offset"], row["tokens"]) for row in rows}
+
+    def has_vectors(self, example: int) -> bool:
+        """Whether the queries and keys of an example are available."""
+        return example in self.sampled and (self.exported is None or example in self.exported.vectors)
 
     def result(self, stage: str, name: str, what: str) -> dict[str, Any]:
         """A finished result, or an error that says what to run for it."""

@@ -38,8 +38,8 @@ class ModelState(Protocol):
 class AtlasWatcher:
     """Gives a snapshot of an atlas as it is now."""
 
-    def __init__(self, atlas: Atlas, model: ModelState | None = None) -> None:
-        self.url, self.files, self.model = atlas.files.url, atlas.files, model
+    def __init__(self, atlas: Atlas, model: ModelState | None = None, *, editable: bool = False) -> None:
+        self.url, self.files, self.model, self.editable = atlas.files.url, atlas.files, model, editable
         self._lock = threading.Lock()
         self._state: object = None
         self._snapshot: Snapshot | None = None
@@ -54,7 +54,7 @@ class AtlasWatcher:
                 live, note = (False, "") if self.model is None else self.model.state(atlas)
                 tag = _digest(atlas.header, live, note)
                 if self._snapshot is None or tag != self._snapshot.tag:
-                    self._snapshot = Snapshot(atlas, tag, live, note)
+                    self._snapshot = Snapshot(atlas, tag, live, note, editable=self.editable)
                 self._state = state
             return self._snapshot
 

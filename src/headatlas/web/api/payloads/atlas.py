@@ -9,13 +9,19 @@ from headatlas.web.api.payloads.base import Payload, PositionScale
 
 
 class LayerCard(Payload):
-    """A layer of the model."""
+    """A layer of the model.
+
+    Its scores are `scaling` · query · key, in `width` dimensions; if they are something else, `note` says why.
+    """
 
     index: int
     kind: Literal["encoder", "decoder", "cross"]
     heads: int
     key_heads: int
     causal: bool
+    width: int
+    scaling: float
+    note: str
 
 
 class GridCard(Payload):
@@ -111,12 +117,13 @@ class ProjectionCard(Payload):
 
 
 class ClusteringCard(Payload):
-    """A clustering; `correlated` ones have names, evidence and homes.
+    """A clustering; `correlated` ones have names, evidence and homes. `key` identifies its recipe.
 
     One that was made from a tree can be shown at other levels, from 1 pattern to `finest`; null: it has one level.
     """
 
     name: str
+    key: str
     method: str
     level: str
     clusters: int
@@ -130,7 +137,7 @@ class AtlasCard(Payload):
     """Everything the atlas holds: the first thing a page asks for.
 
     `static` is true for an exported page, `live` if full maps can be computed; if not, `live_note` says why. An
-    exported page holds full maps of `full_examples`.
+    exported page holds full maps of `full_examples` and pooled maps of `pooled_examples`, or of all if that is null.
     """
 
     name: str
@@ -140,6 +147,7 @@ class AtlasCard(Payload):
     live: bool
     live_note: str
     full_examples: list[int]
+    pooled_examples: list[int] | None
     resolution: int
     model: ModelCard
     data: DataCard

@@ -1,7 +1,6 @@
 // Columns of the dataset as histograms, and filters by their bars. A filter is part of the address: `in.NAME=BAR`.
-import type { Examples } from "../../lib/api";
-
-export type Value = string | number | null;
+import type { Computed, Examples } from "./api";
+import type { Value } from "./table";
 
 /** A bar: a value of a category, or a range of numbers. */
 export interface Bar {
@@ -19,18 +18,24 @@ export interface Column {
   bars: Bar[]; // none if there are too many different values to show
   distinct: number;
   unknown: number; // examples without a value
+  definition?: string; // of a column that is computed from the texts
 }
 
 const RANGES = 16; // bars of a numeric column, about
 const MOST = 24; // bars of a category
 const TEXTLIKE = 50; // a column of more different values is text, not a category
 
-/** All columns that can be shown: number of tokens first, then those of the dataset. */
-export function columnsOf(examples: Examples): Column[] {
+/** All columns that can be shown: number of tokens first, those of the dataset, then those computed from the texts. */
+export function columnsOf(examples: Examples, computed: Computed | undefined): Column[] {
   const lengths: [string, string, Value[]][] = [["n_tokens", "tokens", examples.n_tokens]];
   if (examples.n_target.some((count) => count > 0)) lengths.push(["n_target", "output tokens", examples.n_target]);
   const datasetColumns = Object.entries(examples.columns).map(([name, values]) => [name, name, values] as const);
-  return [...lengths, ...datasetColumns].map(([name, label, values]) => columnOf(name, label, values));
+  const stored = [...lengths, ...datasetColumns].map(([name, label, values]) => columnOf(name, label, values));
+  const fromTexts = (computed?.columns ?? []).map(({ name, label, definition, values }) => ({
+    ...columnOf(name, label.replace(/^the /, ""), values),
+    definition,
+  }));
+  return [...stored, ...fromTexts.filter(({ distinct }) => distinct > 1)];
 }
 
 export function columnOf(name: string, label: string, values: Value[]): Column {

@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { averageSentence, flowSentence, offsetName, patchOffsetName, readerSentence } from ".";
+
+const place = { layer: 2, head: 9 };
+
+it("says why a query attends to a key", () => {
+  const facts = { place, number: 3, modality: "text", query: "it", key: "cat", weight: 0.42, score: 4.31 };
+  expect(readerSentence({ ...facts, dimensions: [17, 4, 29] })).toBe(
+    "On text 3, “it” attends to “cat” in L2·H9 with 0.42: score 4.3, most of it from dimensions 17, 4, and 29.",
+  );
+  expect(readerSentence({ ...facts, key: null, score: null, dimensions: [] })).toBe(
+    "On text 3, “it” attends to itself in L2·H9 with 0.42.",
+  );
+});
+
+it("says where patches look", () => {
+  expect(flowSentence({ place, number: 5, patches: 36, elsewhere: 27, itself: 9, special: 0 })).toBe(
+    "Of the 36 patches of image 5, 75% look most at another patch and 25% at themselves in L2·H9.",
+  );
+});
+
+it("names distances", () => {
+  expect([-1, 0, 1, -7, 2].map(offsetName)).toEqual([
+    "the previous token",
+    "the token itself",
+    "the next token",
+    "the token 7 back",
+    "the token 2 ahead",
+  ]);
+  expect(patchOffsetName(-1, 2)).toBe("the patch 1 row up and 2 columns right");
+  expect(patchOffsetName(0, 0)).toBe("the patch itself");
+});
+
+it("says what a head attends to on average", () => {
+  const best = { name: "the previous token", mean: 0.9312, low: 0.9211, high: 0.9413, even: 0.0143 };
+  expect(averageSentence({ place, examples: 140, modality: "text", best })).toBe(
+    "On average over 140 texts, L2·H9 attends most to the previous token: 0.931 [0.921, 0.941]; even attention would give 0.014.".replace(
+      ", 0.941",
+      ",\u00a00.941",
+    ),
+  );
+});
