@@ -122,6 +122,14 @@ def test_a_head_whose_keys_are_all_equal():
     assert (same.position == 0).all() and np.isnan(same.facts["correlation"]) and np.isnan(same.facts["spearman"])
 
 
+@pytest.mark.parametrize("method", ["tsne", "umap", "pca"])
+@pytest.mark.parametrize("tokens", [2, 3, 8])
+def test_fewer_points_than_neighbors(method, tokens):
+    plot = embed_head(vectors(tokens, 8), vectors(tokens, 8, 1), method, 2, 0)
+    assert plot.position.shape == (2 * tokens, 2) and np.isfinite(plot.position).all()
+    assert 0 <= plot.facts["kept"] <= 1 and plot.facts["note"] == ""
+
+
 def test_rows_without_vectors_are_no_points():
     query, key = vectors(40, 8), vectors(40, 8, 1)
     expected = embed_head(query[:30], key[10:], "pca", 2, 0)
@@ -187,6 +195,7 @@ def test_parts_of_speech_of_a_treebank(tmp_path):
     words = [("Ann", "PROPN"), ("sang", "VERB"), ("unbelievably", "ADV"), (".", "PUNCT")]
     lines = [f"{n}\t{form}\t_\t{upos}\t_\t_\t0\troot\t_\t_" for n, (form, upos) in enumerate(words, 1)]
     file = tmp_path / "x.conllu"
+    assert len(ha.models.load("packaged").tokenizer.tokenize("unbelievably")) > 1
     file.write_text("\n".join([*lines, "", ""]))
     atlas = ha.collect.maps("packaged", ha.data.load(f"conllu:{file}"), tmp_path / "x.atlas", resolution=8)
     ha.qk.embed(atlas, "pca")

@@ -146,6 +146,15 @@ MISTAKES = [
     ("plot full.atlas projection --by nothing -o x.png", "a column of the examples"),
     ("plot full.atlas clusters --by layer -o x.png", "--by is for heads, projection and qk"),
     ("plot full.atlas clusters --of nothere -o x.png", "it has dbscan"),
+    # queries and keys
+    ("qk nowhere", "there is no atlas at nowhere. Make one: headatlas collect"),
+    ("qk plain.atlas", "plain.atlas has none to draw"),
+    ("qk plain.atlas --method mds", "method 'mds': choose tsne, umap or pca"),
+    ("qk plain.atlas --dims 4", "dims 4: choose 2 or 3"),
+    ("qk plain.atlas --tokens 1", "tokens 1: give a whole number of at least 2"),
+    ("table plain.atlas qk_heads", "Run `headatlas qk plain.atlas` first"),
+    ("plot plain.atlas qk --layer 0 --head 0 -o x.png", "Run `headatlas qk plain.atlas` first"),
+    ("plot plain.atlas qk --layer 0 -o x.png", "the figure qk needs --layer and --head"),
     # a page as a single file
     ("export full.atlas", "give a FOLDER, or --single FILE"),
     ("export full.atlas site --example 3", "give a FOLDER, or --single FILE with --example"),

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import headatlas as ha
 from headatlas import plot
 from headatlas.errors import OptionError, StoreError
+from headatlas.plot.style import theme
 from support.commands import call, done
 
 TEXTS = ["The cat sat on the mat.", "It slept, then it ate."]
@@ -42,8 +44,54 @@ def test_the_title_states_the_correlation_and_the_trust(atlas):
     for by in ("kind", "norm", "position", "punctuation"):
         text = words(plot.qk(atlas, (0, 2), by=by))
         assert f"correlation of −{abs(row['spearman']):.2f}" in text and "trustworthiness" in text
-        assert "circles: queries, crosses: keys" in text
-    assert "query" in words(plot.qk(atlas, "L0H2")) and "True" in words(plot.qk(atlas, "L0H2", by="punctuation"))
+        assert "query key" in text
+    assert "True" in words(plot.qk(atlas, "L0H2", by="punctuation"))
+
+
+def colors(figure):
+    """The colors of all points, each with its opacity."""
+    return np.concatenate([points.get_facecolors() for points in figure.axes[0].collections])
+
+
+def test_special_tokens_are_gray_where_they_have_no_value(atlas):
+    gray = np.array(to_rgb(theme(False).noise))
+    special = sum(atlas.table("qk_points")["special"].to_pylist())
+    for by, expected in (("position", 0), ("token_length", 2 * special), ("sentence_position", 2 * special)):
+        figure = plot.qk(atlas, (0, 2), by=by)
+        assert np.isclose(colors(figure)[:, :3], gray).all(1).sum() == expected
+        assert ("gray: special tokens" in words(figure)) == (expected > 0)
+
+
+def test_scales_of_amounts_have_whole_ticks_and_frequency_is_logarithmic(atlas):
+    for by, log in (("position", False), ("token_length", False), ("frequency", True)):
+        figure = plot.qk(atlas, (0, 2), by=by)
+        bar = figure.axes[-1]
+        low, high = bar.get_xlim()
+        ticks = [tick for tick in bar.get_xticks() if low <= tick <= high]
+        assert ticks and all(tick == round(tick) for tick in ticks), by
+        assert (bar.get_xscale() == "log") == log
+
+
+def test_rare_categories_share_a_gray(tmp_path):
+    kinds = ["NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "AUX", "CCONJ", "NUM", "PUNCT"]
+    lines = [f"{n}\tword\t_\t{kind}\t_\t_\t0\troot\t_\t_" for n, kind in enumerate(kinds, 1)]
+    (tmp_path / "x.conllu").write_text("\n".join([*lines, "", ""]))
+    made = ha.collect.maps("packaged", ha.data.load(f"conllu:{tmp_path / 'x.conllu'}"), tmp_path / "x.atlas")
+    ha.qk.embed(made, "pca")
+    text = words(plot.qk(made, (0, 2), by="part_of_speech"))
+    assert "part of speech, share of tokens" in text and "2 others 15% none 15%" in text
+
+
+def test_a_head_whose_keys_are_all_equal(tmp_path):
+    model = ha.models.untrained("packaged")
+    layer = model.network.encoder.layer[1].attention.self
+    for weights in (layer.key.weight.data, layer.key.bias.data):
+        weights[2 * 32 : 3 * 32] = 0  # of L1·H2, which is 32 wide
+    made = ha.collect.maps(model, TEXTS, tmp_path / "x.atlas", resolution=8)
+    ha.qk.embed(made, "pca")
+    text = words(plot.qk(made, "L1·H2", by="position"))
+    assert "distance need not mirror attention (all its keys are equal, so it attends evenly)" in text
+    assert "need not" not in words(plot.qk(made, "L1·H3", by="position"))
 
 
 def test_dark_and_three_dimensions(atlas):

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
-from headatlas.plot.scatter import DOUBT, LEGEND, SIDE, Coloring, by_column, point_size, shades
-from headatlas.plot.style import SMALL, Page, legend_height
-from headatlas.stages.qk.colorings import COLORINGS
+from headatlas.plot.qk_colors import KIND, coloring_of
+from headatlas.plot.scatter import DOUBT, LEGEND, SIDE, Coloring, point_size, shades
+from headatlas.plot.style import SMALL, TEXT, Page, color, legend_height
 from headatlas.wording import head_name, many, method_name, percent, ratio
 
-KIND = "kind"
-QUERY, KEY = "o", "x"
-MARKS = "circles: queries, crosses: keys"
+MARKS = ("o", "x")  # of queries and of keys
+ROOM = 0.55  # above the legend of colors, for that of marks
+GRAY = {"angle": "gray: special tokens, and patches without a hue"}
 
 
 def qk(
@@ -60,21 +60,38 @@ def qk(
     )  # fmt: skip
     exists = np.flatnonzero(np.isfinite(position).all(1))
     shown = np.random.default_rng(0).permutation(exists)  # shuffled, so that neither kind covers the other
-    coloring = _coloring(atlas, of, by, norm, shown)
+    coloring = coloring_of(atlas, of, by, norm, shown)
     rows, facts = coloring.categories, _row(atlas, of, layer, number)
-    height = max(SIDE, 0.6 + legend_height(LEGEND, rows)) if rows else SIDE
-    note = _note(atlas, of, facts, trust[shown] < DOUBT)
-    page = Page(0.15 + SIDE + 0.45 + LEGEND, height + 0.25, _title(layer, number, facts), note, dark)
+    height = max(SIDE, ROOM + 0.3 + legend_height(LEGEND, rows))
+    doubt = trust[shown] < DOUBT
+    page = Page(
+        0.15 + SIDE + 0.45 + LEGEND, height + 0.25, _title(layer, number, facts), _note(atlas, of, facts, doubt), dark
+    )
     axes = page.axes(0.15, 0, SIDE, SIDE, frame=True)
-    image = _draw(axes, page, position[shown, :2], shown >= len(position) // 2, trust[shown] < DOUBT, coloring)
+    image = _draw(axes, page, position[shown, :2], shown >= len(position) // 2, doubt, coloring)
     _label(axes, atlas.facts("qk", of)["method"])
-    left = 0.15 + SIDE + 0.45
-    if rows:
-        page.categories(left, 0, LEGEND, coloring.title, rows, points=True)
-    else:
-        page.scale(left, 0, image, coloring.title, coloring.unit)
-    page.text(left, height - 0.05, MARKS, color=page.look.muted, size=SMALL)
+    _legend(page, 0.15 + SIDE + 0.45, by, coloring, image)
     return page.figure
+
+
+def _legend(page: Page, left: float, by: str, coloring: Coloring, image: Any) -> None:
+    """The marks of queries and keys, and below them the colors."""
+    canvas = page.canvas(left, 0, LEGEND, 0.3)
+    for number, (mark, name) in enumerate(zip(MARKS, ("query", "key"), strict=True)):
+        tone = color(number, page.look) if by == KIND else page.look.ink
+        x = 0.075 + number
+        canvas.scatter(x, 0.085, s=26, color=tone, marker=mark, linewidths=1.2 if mark == "x" else 0, clip_on=False)
+        canvas.text(x + 0.155, 0.13, name, color=page.look.ink, va="baseline", size=TEXT)
+    if by == KIND:
+        return
+    if coloring.categories:
+        page.categories(left, ROOM, LEGEND, coloring.title, coloring.categories)
+        return
+    values = coloring.values[np.isfinite(coloring.values)]
+    page.scale(left, ROOM, image, coloring.title, coloring.unit, integer=bool((values == values.round()).all()))
+    if len(values) < len(coloring.values):
+        gray = GRAY.get(coloring.scale, "gray: special tokens")
+        page.text(left, ROOM + 0.75, gray, color=page.look.muted, size=SMALL)
 
 
 def _chosen(atlas: Atlas, head: str | tuple[int, int]) -> tuple[int, int]:
@@ -92,27 +109,6 @@ def _row(atlas: Atlas, of: str, layer: int, head: int) -> dict[str, Any]:
     return next(row for row in rows if (row["layer"], row["head"]) == (layer, head))
 
 
-def _coloring(atlas: Atlas, of: str, by: str, norm: NDArray[Any], shown: NDArray[np.int64]) -> Coloring:
-    """What colors the points that are shown; a token has the same color as a query and as a key."""
-    tokens = len(norm) // 2
-    if by == KIND:
-        keys = (shown >= tokens).astype(int)
-        shares = [percent(float((keys == kind).mean())) for kind in (0, 1)]
-        return Coloring("kind", keys, [(0, "query", shares[0]), (1, "key", shares[1])], note=", share of points")
-    if by == "norm":
-        return Coloring("norm of the vector", norm[shown].astype(float))
-    columns = atlas.table_columns("qk_points", of)
-    known = {coloring.name: coloring for coloring in COLORINGS if coloring.name in columns}
-    if by not in known:
-        raise OptionError(f"--by {by}: choose {KIND}, norm, {', '.join(known)}")
-    declared = known[by]
-    values = atlas.table("qk_points", of, columns=[by])[by].to_pylist()
-    if declared.kind == "category":
-        return by_column(declared.label, [None if v is None else str(v) for v in values], shown % tokens, "tokens")
-    numbers = np.array([np.nan if value is None else value for value in values], float)
-    return Coloring(declared.label, numbers[shown % tokens], unit=declared.unit)
-
-
 def _draw(
     axes: Any, page: Page, points: NDArray[Any], keys: NDArray[np.bool_], doubt: NDArray[np.bool_], coloring: Coloring
 ) -> Any:
@@ -121,7 +117,7 @@ def _draw(
     colors[:, 3] = np.where(doubt, 0.15, 0.8)
     size = point_size(len(points))
     for faint in (True, False):
-        for are_keys, mark in ((False, QUERY), (True, KEY)):
+        for are_keys, mark in zip((False, True), MARKS, strict=True):
             part = (doubt == faint) & (keys == are_keys)
             axes.scatter(
                 *points[part].T, s=size * (1.4 if are_keys else 1), c=colors[part], marker=mark,
@@ -151,7 +147,7 @@ def _note(atlas: Atlas, of: str, facts: dict[str, Any], doubt: NDArray[np.bool_]
     drawn = atlas.facts("qk", of)
     note = f"Queries and keys of {many(drawn['tokens'], 'token')} of {many(drawn['examples'], 'example')}, moved into "
     note += f"one space without changing any attention map, drawn by {method_name(drawn['method'])}. "
-    note += "Circles are queries, crosses are keys. The correlation is Spearman's, of distances with products over "
+    note += "The correlation is Spearman's, of distances with products over "
     note += "all pairs of a query and a key: −1 if the nearest key always has the largest product. "
     if drawn["dims"] == 3:
         note += "The first two of three axes are shown. "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import ListedColormap, Normalize, to_rgba
+from matplotlib.colors import ListedColormap, LogNorm, Normalize, to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -17,7 +17,7 @@ from headatlas.errors import OptionError
 from headatlas.numeric import quantiles
 from headatlas.numeric.quantiles import Axis
 from headatlas.plot.named import names as given_names
-from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, Theme, color, legend_height, turn
+from headatlas.plot.style import GROWN, MARKERS, REST, SMALL, Page, Theme, color, hues, legend_height, turn
 from headatlas.statistics import statistic
 from headatlas.wording import count, faithful, many, method_name, percent, ratio
 
@@ -26,6 +26,7 @@ DOUBT = 0.8  # points with less trust are faded
 SIDE, LEGEND = 6.0, 3.1
 EVENLY = "Equal steps of an axis hold equal numbers of maps; ticks show the projection's own values. "
 STEPS = 8  # of a quantile axis, each with the same number of maps
+Scale = Literal["linear", "log", "angle"]
 LINES = 24  # clusters listed in the legend; the rest share one line
 
 
@@ -38,6 +39,7 @@ class Coloring:
     categories: list[tuple[int, str, str]] = field(default_factory=list)
     unit: str = ""
     note: str = ""  # on the legend of categories
+    scale: Scale = "linear"  # of amounts
 
     @property
     def title(self) -> str:
@@ -194,10 +196,14 @@ def shades(coloring: Coloring, look: Theme) -> tuple[NDArray[Any], Any]:
     if coloring.categories:
         table = {int(number): to_rgba(color(int(number), look)) for number in np.unique(values)}
         return np.array([table[int(number)] for number in values]).reshape(-1, 4), None
+    if coloring.scale == "angle":
+        image = ScalarMappable(Normalize(0, 360), hues().with_extremes(bad=look.noise))
+        return image.to_rgba(np.ma.masked_invalid(values)), image
     finite = values[np.isfinite(values)]
-    low, high = np.percentile(finite, (1, 99)) if len(finite) else (0, 1)
+    low, high = np.percentile(finite, (1, 99)) if len(finite) else (1, 2)
     tones = ListedColormap(look.amounts(np.linspace(0.2, 1, 256)))  # lighter tones cannot be seen on the background
-    image = ScalarMappable(Normalize(low, high if high > low else low + 1), tones.with_extremes(bad=look.noise))
+    scale = (LogNorm if coloring.scale == "log" else Normalize)(low, high if high > low else low + 1)
+    image = ScalarMappable(scale, tones.with_extremes(bad=look.noise))
     return image.to_rgba(np.ma.masked_invalid(values)), image
 
 
@@ -221,7 +227,7 @@ def _coloring(
         lengths = atlas.table("examples", columns=[by])[by].to_numpy()
         return Coloring("length", lengths[example].astype(float), unit="tokens")
     if by in columns:
-        return by_column(by, atlas.table("examples", columns=[by])[by].to_pylist(), example)
+        return _by_column(by, atlas.table("examples", columns=[by])[by].to_pylist(), example)
     raise OptionError(
         f"--by {by}: choose cluster, layer, head, a statistic ({', '.join(statistics)}) "
         f"or a column of the examples ({', '.join(columns)})"
@@ -246,10 +252,10 @@ def _by_cluster(atlas: Atlas, clustering: str, shown: NDArray[np.int64]) -> Colo
     return Coloring("cluster", labels, rows, note=f" ({clustering}), share of maps")
 
 
-def by_column(by: str, values: list[Any], place: NDArray[np.int64], of: str = "examples") -> Coloring:
+def _by_column(by: str, values: list[Any], place: NDArray[np.int64]) -> Coloring:
     """Numbers as amounts; anything else as categories, the nine most frequent and the rest in gray.
 
-    `values` are those of examples, or of what `of` says; `place` says which of them each point has.
+    `values` are those of examples; `place` says which of them each point has.
     """
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values if value is not None):
         numbers = np.array([np.nan if value is None else value for value in values], float)
@@ -265,4 +271,4 @@ def by_column(by: str, values: list[Any], place: NDArray[np.int64], of: str = "e
     ]
     others = len(kinds) - len(order)
     legend += [(-1, f"{others} others", percent(float((coded == -1).mean())))] if others else []
-    return Coloring(by, coded[place], legend, note=f", share of {of}")
+    return Coloring(by, coded[place], legend, note=", share of examples")

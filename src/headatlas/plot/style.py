@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgb
+from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap, LogNorm, hsv_to_rgb, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 # distinct with normal and color-blind vision, on white and on black (checked by tests/unit/test_colors.py)
 CATEGORIES = (
@@ -25,6 +25,7 @@ REST = -3  # the number of the small categories that share one color
 Row = tuple[int, str, str]  # of a legend: category number, name, remark
 
 INK = "#14161b"
+HUE_LIGHT = 0.25  # relative luminance, between those of the two backgrounds
 MARGIN, LINE = 0.35, 0.17
 SCREEN = 96  # pixels per inch in a browser
 TITLE, TEXT, SMALL = 11.0, 8.5, 7.0
@@ -58,6 +59,19 @@ def theme(dark: bool) -> Theme:
     grays = ("#ffffff", "#1b1f27", "#5f6878", "#d5dae2", "#b4bac4")
     differences = ["#123f70", "#5a9ad0", "#f1f3f5", "#e08d5f", "#8a2f0d"]
     return Theme(*grays, amounts, LinearSegmentedColormap.from_list("differences", differences), maps)
+
+
+def hues() -> ListedColormap:
+    """The circle of hues, all equally light, so that none stands out or vanishes on white or black."""
+    colors = hsv_to_rgb([(hue, 1, 1) for hue in np.linspace(0, 1, 256)])
+    light = np.array([luminance(color) for color in colors])[:, None]
+    linear = np.where(light > HUE_LIGHT, colors**2.2 * HUE_LIGHT / light, _lightened(colors**2.2, light))
+    return ListedColormap(linear ** (1 / 2.2))
+
+
+def _lightened(linear: Any, light: Any) -> Any:
+    """Colors mixed with white until they are light enough."""
+    return linear + (1 - linear) * np.clip((HUE_LIGHT - light) / (1 - light), 0, 1)
 
 
 def color(number: int, look: Theme) -> str:
@@ -180,7 +194,12 @@ class Page:
         bar = self.axes(left, top + (0.36 if unit else 0.22), 1.8, 0.11)
         colorbar = self.figure.colorbar(image, cax=bar, orientation="horizontal")
         colorbar.outline.set_visible(False)
-        colorbar.locator = MaxNLocator(4, integer=integer)
+        if isinstance(image.norm, LogNorm):
+            colorbar.locator = LogLocator(subs=(1,) if image.norm.vmax > 100 * image.norm.vmin else (1, 3))
+            colorbar.formatter = FuncFormatter(lambda value, _: f"{value:g}")
+            colorbar.minorticks_off()
+        else:
+            colorbar.locator = MaxNLocator(4, integer=integer)
         colorbar.update_ticks()
         bar.tick_params(colors=self.look.muted, labelcolor=self.look.ink, labelsize=SMALL, length=2, width=0.5)
 

@@ -15,6 +15,7 @@ from headatlas.data.pieces import plain, sentences
 Columns = Mapping[str, NDArray[Any]]  # of the tokens drawn; those of an example are consecutive
 Modality = Literal["text", "image"]
 Kind = Literal["number", "category"]
+Scale = Literal["linear", "log", "angle"]  # log: a few numbers are many times larger than most; angle: 360 is 0
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Coloring:
     compute: Callable[[Columns], NDArray[Any] | None]  # None: this dataset does not have it
     unit: str = ""
     modalities: tuple[Modality, ...] = ("text", "image")
+    scale: Scale = "linear"
 
 
 def columns(tokens: Columns, modality: Modality) -> dict[str, NDArray[Any]]:
@@ -87,7 +89,7 @@ COLORINGS = (
     Coloring("token_length", "length of the token", "characters of the token without marks of continued words; "
              "0 special", "number", _lengths, "characters", ("text",)),
     Coloring("frequency", "frequency", "how often the token occurs in this dataset", "number", _given("frequency"),
-             "times", ("text",)),
+             "times", ("text",), "log"),
     Coloring("punctuation", "punctuation", "whether the token is nothing but punctuation", "category", _punctuation,
              modalities=("text",)),
     Coloring("part_of_speech", "part of speech", "universal part of speech of the word, where the dataset has it",
@@ -100,6 +102,8 @@ COLORINGS = (
     Coloring("brightness", "brightness", "mean brightness of the patch, from 0 to 1; null: special, or unknown",
              "number", _given("brightness"), modalities=("image",)),
     Coloring("hue", "hue", "hue of the mean color of the patch, from 0 to 360; null: gray, special, or unknown",
-             "number", _given("hue"), "degrees", ("image",)),
+             "number", _given("hue"), "degrees", ("image",), "angle"),
     Coloring("label", "label", "label of the example", "category", _given("label"), modalities=("image",)),
 )  # fmt: skip
+
+SCALES = {item.name: item.scale for item in COLORINGS}

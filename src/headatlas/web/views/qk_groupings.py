@@ -8,13 +8,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from headatlas.numeric.sharing import nearest, strength
+from headatlas.stages.qk.colorings import SCALES
+from headatlas.web.api.encoding import UNKNOWN
 from headatlas.web.api.payloads.qk import Grouping
 from headatlas.web.views import qk
 from headatlas.web.views.snapshot import Snapshot
 from headatlas.wording.thresholds import GROUPED
 
 POINTS = 1_500  # compared, at most
-NEIGHBORS = 10
 ROLE, TOKEN = "role", "token"
 OF_THE_TOKEN = ("token_length", "frequency", "punctuation", "special")  # equal tokens are equal in these
 
@@ -31,7 +33,7 @@ def groupings(snapshot: Snapshot, embedding: str, vectors: Floats, drawn: Ints) 
     chosen = np.sort(np.random.default_rng(0).permutation(len(drawn))[:POINTS])
     near = nearest(vectors[chosen])
     strengths = {
-        name: (label, strength(values, numeric, near))
+        name: (label, strength(values, numeric, near, circular=SCALES.get(name) == "angle"))
         for name, label, values, numeric in _columns(snapshot, embedding, drawn[chosen])
     }
     by_token = strengths.get(TOKEN, ("", 0.0))[1]
@@ -56,9 +58,14 @@ def _columns(snapshot: Snapshot, embedding: str, points: Ints) -> list[tuple[str
     if snapshot.atlas.header["data"]["modality"] == "text":
         columns.append((TOKEN, "token", _texts(snapshot, embedding)[tokens], False))
     for name, column in qk.catalog(snapshot, embedding).items():
-        values = np.asarray(column.coloring.values)[tokens]
-        columns.append((name, column.card.label, values, column.card.kind == "number"))
+        values, numeric = np.asarray(column.coloring.values)[tokens], column.card.kind == "number"
+        columns.append((name, column.card.label, values if numeric else _codes(values), numeric))
     return columns
+
+
+def _codes(values: NDArray[Any]) -> Ints:
+    """Categories as numbers; −1 for points without one, such as the part of speech of a special token."""
+    return np.where(values == UNKNOWN, -1, values.astype(np.int64))
 
 
 def _texts(snapshot: Snapshot, embedding: str) -> Ints:
@@ -70,51 +77,3 @@ def _texts(snapshot: Snapshot, embedding: str) -> Ints:
         return np.asarray(coded.indices.to_numpy(), np.int64)
 
     return snapshot.cached(("qk texts", embedding), read)
-
-
-def nearest(vectors: Floats, count: int = NEIGHBORS) -> Ints:
-    """The nearest points (point, any order) of each point, without itself.
-
-    >>> nearest(np.array([[0.0], [1.0], [5.0]]), 1).ravel().tolist()
-    [1, 0, 1]
-    """
-    squares = (vectors.astype(np.float64) ** 2).sum(1)
-    distances = squares[:, None] + squares - 2 * (vectors @ vectors.T)
-    np.fill_diagonal(distances, np.inf)
-    count = min(count, len(vectors) - 1)
-    return np.argpartition(distances, count - 1, axis=1)[:, :count] if count else np.empty((len(vectors), 0), np.int64)
-
-
-def strength(values: NDArray[Any], numeric: bool, near: Ints) -> float:
-    """How much more alike near points are than points at random; points without a value are left out.
-
-    Numbers are compared by their ranks, so that few large ones do not decide.
-
-    >>> near = np.array([[1], [0], [3], [2]])
-    >>> strength(np.array([0, 0, 1, 1]), False, near), strength(np.array([0, 1, 0, 1]), False, near) < 0
-    (1.0, True)
-    """
-    from scipy.stats import rankdata
-
-    known = np.isfinite(values) if numeric else np.ones(len(values), bool)
-    if known.sum() < 2:
-        return 0.0
-    ranks = np.zeros(len(values))
-    ranks[known] = rankdata(values[known]) if numeric else values[known]
-    gap = np.abs(ranks[:, None] - ranks[near])
-    usable = known[:, None] & known[near]
-    usual = _usual(ranks[known], numeric)
-    if not usable.any() or usual == 0:
-        return 0.0
-    observed = (gap if numeric else gap > 0)[usable].mean()
-    return float(1 - observed / usual)
-
-
-def _usual(values: NDArray[Any], numeric: bool) -> float:
-    """The mean difference of two values at random; of categories, how often they differ."""
-    n = len(values)
-    if numeric:
-        ordered = np.sort(values)
-        return float(2 * (ordered * (2 * np.arange(n) - n + 1)).sum() / (n * (n - 1)))
-    _, counts = np.unique(values, return_counts=True)
-    return float(1 - (counts * (counts - 1)).sum() / (n * (n - 1)))
