@@ -90,7 +90,7 @@ def _ranks(values: NDArray[Any]) -> Floats:
 
 def _gap(one: NDArray[Any], other: NDArray[Any], numeric: bool, circle: float) -> Floats:
     """Differences of ranks, or whether categories differ."""
-    gap = np.abs(one - other)
+    gap: Floats = np.abs(one - other)
     return np.minimum(gap, circle - gap) if numeric else (gap > 0).astype(np.float64)
 
 
