@@ -35,7 +35,7 @@ class Level:
         scale = np.float32(1 / self.spacing)
         spread(place, origin, scale, self.mesh)
         total: float = read(place, origin, scale, self._convolved(), slope)
-        return total + place.shape[1] ** 2 * self.constant
+        return float(total + place.shape[1] ** 2 * self.constant)
 
     def _fit(self, extent: float) -> None:
         """Choose nodes for points that extend so far; those of the last iteration if they still suit."""

@@ -35,10 +35,11 @@ class Mesh:
 
     def potential(self, place: Array, slope: Array) -> float:
         """Fill `slope` with ∇φ at points (2, point); return Σ 1 / (1 + distance²) over all ordered pairs."""
+        n: int = place.shape[1]
         low, high = place.min(1), place.max(1)
         if (high - low).max() < WIDE:
-            return self.whole.potential(place, low, high, slope) - place.shape[1]
+            return self.whole.potential(place, low, high, slope) - n
         smooth = np.empty_like(slope)
         total = self.near.potential(place, low, high, slope) + self.far.potential(place, low, high, smooth)
         slope += smooth
-        return total - place.shape[1]
+        return total - n

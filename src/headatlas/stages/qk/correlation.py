@@ -32,9 +32,13 @@ class Pairs:
     def of(cls, query: NDArray[Any], key: NDArray[Any], seed: int) -> Pairs:
         """The pairs of a random sample of queries and keys; of all if there are few."""
         rng = np.random.default_rng(seed)
-        queries, keys = (
-            vectors[np.sort(rng.permutation(len(vectors))[:SIDE])].astype(np.float64) for vectors in (query, key)
-        )
+        queries, keys = (vectors[np.sort(rng.permutation(len(vectors))[:SIDE])] for vectors in (query, key))
+        return cls.all(queries, keys)
+
+    @classmethod
+    def all(cls, query: NDArray[Any], key: NDArray[Any]) -> Pairs:
+        """All pairs of queries and keys (token, feature)."""
+        queries, keys = query.astype(np.float64), key.astype(np.float64)
         return cls(queries @ keys.T, (queries**2).sum(1)[:, None], (keys**2).sum(1))
 
     def every(self, stride: int) -> Pairs:
@@ -97,7 +101,7 @@ def choose_scale(query: NDArray[Any], key: NDArray[Any], seed: int = 0) -> Choic
 
 
 def weighted_correlation(pairs: Pairs, scale: float) -> float:
-    """Correlation of distances with products over all pairs, each weighted by 1 / distance²; NaN if one never varies."""
+    """Correlation of distances with products over all pairs, each weighted by 1 / distance²; NaN if one is constant."""
     from headatlas.stages.qk.sums import weighted_sums  # which imports numba
 
     typical = float(np.median(pairs.every(STRIDE).squared_distances(scale)))
