@@ -13,7 +13,13 @@ from headatlas.errors import OptionError, StoreError
 from headatlas.numeric.neighborhoods import neighborhoods
 from headatlas.stages.qk import notes
 from headatlas.stages.qk.colorings import COLORINGS
-from headatlas.stages.qk.correlation import Pairs, choose_scale, correlation_of_queries, rank_correlation
+from headatlas.stages.qk.correlation import (
+    Pairs,
+    choose_scale,
+    correlation_of_queries,
+    rank_correlation,
+    weighted_correlation,
+)
 from headatlas.stages.qk.embedding import NUMBERS, embed_head
 from headatlas.stages.qk.head_map import shape_of
 from headatlas.stages.qk.points import choose_points
@@ -101,6 +107,24 @@ def test_correlations_match_scipy_on_the_vectors_themselves():
         near, near_keys = scaled(query, moved, scale)
         distance = np.linalg.norm(near[:, None].astype(float) - near_keys[None], axis=-1)
         assert reached == pytest.approx(spearmanr(distance.ravel(), (query @ moved.T).ravel())[0], abs=1e-4)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 2.0])
+def test_the_weighted_correlation_matches_numpy(scale):
+    pairs = Pairs.all(vectors(48, 8) + 3, vectors(40, 8, 1, 2))
+    squared = pairs.squared_distances(scale)
+    weight = 1 / (squared + 1e-3 * np.median(squared[::4, ::4]))
+    covariance = np.cov(np.sqrt(squared).ravel(), pairs.product.ravel(), aweights=weight.ravel(), ddof=0)
+    expected = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
+    assert weighted_correlation(pairs, scale) == pytest.approx(expected, abs=1e-9)
+
+
+def test_equal_distances_share_a_rank():
+    query, key = np.repeat(vectors(9, 4), 5, 0), np.repeat(vectors(7, 4, 1), 6, 0)
+    pairs = Pairs.all(query, key)
+    expected = spearmanr(pairs.squared_distances(1.3).ravel(), pairs.product.ravel())[0]
+    assert rank_correlation(pairs, 1.3) == pytest.approx(expected, abs=1e-12)
+    assert np.isnan(rank_correlation(Pairs.all(query, 0 * key), 1.0))
 
 
 def test_correlations_of_queries_match_a_slow_loop():

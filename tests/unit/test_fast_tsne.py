@@ -12,10 +12,10 @@ from sklearn.manifold._utils import _binary_search_perplexity
 from sklearn.neighbors import NearestNeighbors
 
 from headatlas.numeric.fast_tsne.affinities import joint_probabilities, weigh
-from headatlas.numeric.fast_tsne.descent import Neighbors
+from headatlas.numeric.fast_tsne.descent import Descent, Neighbors, settle
 from headatlas.numeric.fast_tsne.divergence import divergence
 from headatlas.numeric.fast_tsne.embed import embed
-from headatlas.numeric.fast_tsne.mesh import Mesh
+from headatlas.numeric.fast_tsne.mesh import WIDE, Mesh
 from headatlas.numeric.fast_tsne.neighbors import nearest
 from headatlas.numeric.fast_tsne.pairs import AllPairs
 from headatlas.numeric.fast_tsne.perplexity import perplexity_for
@@ -99,6 +99,31 @@ def test_the_repulsion_of_the_usual_mesh_in_a_layout():
     expected, exact_total = exact_gradient(np.zeros((800, 800)), positions)
     assert np.linalg.norm(slope.T * 2 / exact_total - expected) < 0.02 * np.linalg.norm(expected)
     assert total == pytest.approx(exact_total, rel=0.002)
+
+
+def test_two_meshes_give_what_a_single_one_gives():
+    """In a wide plot the kernel is split."""
+    positions = np.random.default_rng(0).uniform(-45, 45, (700, 2)).astype(np.float32)
+    positions[:400] *= 0.2
+    place = np.ascontiguousarray(positions.T)
+    slope = np.zeros_like(place)
+    total = Mesh(0.15).potential(place, slope)
+    expected, exact_total = exact_gradient(np.zeros((700, 700)), positions)
+    assert np.ptp(place) > WIDE
+    assert np.linalg.norm(slope.T * 2 / exact_total - expected) < 2e-3 * np.linalg.norm(expected)
+    assert total == pytest.approx(exact_total, rel=1e-3)
+
+
+def test_a_rate_that_is_too_high_is_halved():
+    """Points that fly apart are taken back; without looking at the KL they stay apart."""
+    p = joint_probabilities(islands(400), 30.0)
+    start = np.ascontiguousarray(np.random.default_rng(0).normal(0, 1, (2, 400)).astype(np.float32))
+    kls = []
+    for every in (50, 300):
+        descent = Descent(p, start.copy(), Mesh())
+        settle(descent, lambda d=descent: divergence(p, d.place.T), iterations=300, rate=2, momentum=0.95, every=every)
+        kls.append(divergence(p, descent.place.T))
+    assert kls[0] < 0.5 * kls[1]
 
 
 @pytest.mark.parametrize("dims", [2, 3])

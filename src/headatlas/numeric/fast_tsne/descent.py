@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from headatlas.numeric.fast_tsne.pairs import AllPairs
 F = np.float32
 ZERO, ONE = F(0), F(1)
 LONGEST_STEP, LEAST_GAIN = 5.0, 0.01
+ROUND = 50  # iterations between two looks at the KL
 HOW: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True}
 LOOSE = {"contract", "reassoc", "nsz", "arcp"}  # sums may be reordered, so that they are vectorized
 
@@ -91,20 +93,43 @@ class Neighbors:
         pull(*self.rows, place, force, F(4 * exaggeration), F(2 / total))
 
 
-def descend(
-    p: Any,
-    place: NDArray[np.float32],
-    repulsion: Mesh | AllPairs,
-    *,
-    iterations: int,
-    rate: float,
-    momentum: float,
-    exaggeration: float,
-) -> None:
-    """Move points (axis, point), in place, down the gradient of the KL, from rest."""
-    neighbors = Neighbors(p)
-    force, step, gain = np.zeros_like(place), np.zeros_like(place), np.ones_like(place)
-    for _ in range(iterations):
-        neighbors.gradient(place, force, repulsion, exaggeration)
-        _move(place, force, step, gain, F(rate), F(momentum))
-    place -= place.mean(1, keepdims=True)
+class Descent:
+    """Points (axis, point) that move, in place, down the gradient of the KL; they start from rest."""
+
+    def __init__(self, p: Any, place: NDArray[np.float32], repulsion: Mesh | AllPairs) -> None:
+        self.neighbors, self.place, self.repulsion = Neighbors(p), place, repulsion
+        self.force = np.zeros_like(place)
+        self.rest()
+
+    def rest(self) -> None:
+        """Forget speeds and gains."""
+        self.step, self.gain = np.zeros_like(self.place), np.ones_like(self.place)
+
+    def advance(self, iterations: int, rate: float, momentum: float, exaggeration: float = 1.0) -> None:
+        """Make some iterations; `rate` is the learning rate divided by the number of points."""
+        speed = F(rate * self.place.shape[1])
+        for _ in range(iterations):
+            self.neighbors.gradient(self.place, self.force, self.repulsion, exaggeration)
+            _move(self.place, self.force, self.step, self.gain, speed, F(momentum))
+        self.place -= self.place.mean(1, keepdims=True)
+
+
+def settle(
+    descent: Descent, kl: Callable[[], float], *, iterations: int, rate: float, momentum: float, every: int = ROUND
+) -> float:
+    """Make iterations without exaggeration, in rounds; returns the last KL.
+
+    A rate that is fast for most data is too high for some, and points fly apart: a round that ends with a higher KL
+    than it began with is undone, and the rate halved.
+    """
+    least, place = kl(), descent.place.copy()
+    for first in range(0, iterations, every):
+        descent.advance(min(every, iterations - first), rate, momentum)
+        reached = kl()
+        if reached <= least:
+            least, place = reached, descent.place.copy()
+        else:
+            descent.place[:] = place
+            descent.rest()
+            rate /= 2
+    return least

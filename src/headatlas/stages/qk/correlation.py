@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ Floats = NDArray[np.float64]
 GRID = np.geomspace(0.2, 5, 41)
 SIDE = 512  # queries, and keys, at most, whose pairs are correlated
 ROUNDING = 1e-14  # of the mean square: variances below it are rounding errors
+STRIDE = 4  # of queries, and of keys, whose median distance softens the weights while scales are compared
 SOFT = 1e-3  # of the median squared distance: keeps a pair at the same place from outweighing all others
 
 
@@ -30,10 +32,26 @@ class Pairs:
     def of(cls, query: NDArray[Any], key: NDArray[Any], seed: int) -> Pairs:
         """The pairs of a random sample of queries and keys; of all if there are few."""
         rng = np.random.default_rng(seed)
-        queries, keys = (
-            vectors[np.sort(rng.permutation(len(vectors))[:SIDE])].astype(np.float64) for vectors in (query, key)
-        )
+        queries, keys = (vectors[np.sort(rng.permutation(len(vectors))[:SIDE])] for vectors in (query, key))
+        return cls.all(queries, keys)
+
+    @classmethod
+    def all(cls, query: NDArray[Any], key: NDArray[Any]) -> Pairs:
+        """All pairs of queries and keys (token, feature)."""
+        queries, keys = query.astype(np.float64), key.astype(np.float64)
         return cls(queries @ keys.T, (queries**2).sum(1)[:, None], (keys**2).sum(1))
+
+    def every(self, stride: int) -> Pairs:
+        """The pairs of every so many queries and keys."""
+        return Pairs(self.product[::stride, ::stride], self.query[::stride], self.key[::stride])
+
+    @cached_property
+    def product_ranks(self) -> Floats:
+        """Ranks of all products less their mean, (pair,)."""
+        ranks = np.empty(self.product.size)
+        order, rising = _ranks(self.product)
+        ranks[order] = rising
+        return ranks
 
     def squared_distances(self, scale: float) -> Floats:
         """Squared distances of queries / scale and keys · scale."""
@@ -73,18 +91,28 @@ def choose_scale(query: NDArray[Any], key: NDArray[Any], seed: int = 0) -> Choic
         return Choice(1.0, np.nan, unscaled_rank, unscaled_rank, closed_rank)
     scales = np.unique(np.concatenate([GRID, [1.0, closed]]))
     weighted = np.array([weighted_correlation(pairs, scale) for scale in scales])
+    ranks = {1.0: unscaled_rank, closed: closed_rank}
     for place in np.argsort(weighted, kind="stable"):
-        rank = rank_correlation(pairs, scales[place])
+        scale = float(scales[place])
+        rank = ranks[scale] if scale in ranks else rank_correlation(pairs, scale)
         if rank <= min(unscaled_rank, closed_rank):
-            scale = float(scales[place])
             return Choice(scale, correlation_of_queries(pairs, scale), rank, unscaled_rank, closed_rank)
     raise AssertionError("the better of the two is among the scales")
 
 
 def weighted_correlation(pairs: Pairs, scale: float) -> float:
-    """Correlation of distances with products over all pairs, each weighted by 1 / distance²."""
-    squared = pairs.squared_distances(scale)
-    return float(_correlation(np.sqrt(squared), pairs.product, _weights(squared), axis=None))
+    """Correlation of distances with products over all pairs, each weighted by 1 / distance²; NaN if one is constant."""
+    from headatlas.stages.qk.sums import weighted_sums  # which imports numba
+
+    typical = float(np.median(pairs.every(STRIDE).squared_distances(scale)))
+    middle = np.sqrt(typical), float(pairs.product.mean())
+    sums = weighted_sums(pairs.product, pairs.query, pairs.key, scale, SOFT * (typical or 1), *middle)
+    distance, distances, product, products, both = np.array(sums[1:]) / sums[0]
+    variances = distances - distance**2, products - product**2
+    means = distance + middle[0], product + middle[1]
+    if any(part <= ROUNDING * (part + mean**2) for part, mean in zip(variances, means, strict=True)):
+        return float("nan")
+    return float((both - distance * product) / np.sqrt(variances[0] * variances[1]))
 
 
 def correlation_of_queries(pairs: Pairs, scale: float) -> float:
@@ -102,10 +130,18 @@ def _weights(squared: Floats) -> Floats:
 
 def rank_correlation(pairs: Pairs, scale: float) -> float:
     """Spearman's rank correlation of distances with products over all pairs; NaN if one of them never varies."""
-    from scipy.stats import rankdata
+    order, ranks = _ranks(pairs.squared_distances(scale))
+    size = np.sqrt((ranks @ ranks) * (pairs.product_ranks @ pairs.product_ranks))
+    return float(ranks @ pairs.product_ranks[order] / size) if size > 0 else float("nan")
 
-    near, alike = (rankdata(values, axis=None) for values in (pairs.squared_distances(scale), pairs.product))
-    return float(_correlation(near, alike, np.ones_like(near), axis=None))
+
+def _ranks(values: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """The order of all values, and their ranks in this order, less the mean; equal values have equal ranks."""
+    order = np.argsort(values, axis=None)
+    rising = values.ravel()[order]
+    starts = np.flatnonzero(np.concatenate([[True], rising[1:] != rising[:-1]]))
+    counts = np.diff(starts, append=len(rising))
+    return order, np.repeat(starts + (counts - len(rising)) / 2, counts)
 
 
 def _correlation(first: Floats, second: Floats, weight: Floats, axis: int | None) -> Any:
