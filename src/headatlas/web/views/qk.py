@@ -21,7 +21,7 @@ from headatlas.web.views.values import known
 from headatlas.wording.thresholds import MISPLACED
 
 MEASURES = ("norm", "trust", "kept")  # of points
-SAMPLE_POINTS = 1_200_000  # of all heads together, about
+SAMPLE_POINTS = 300_000  # of all heads together, about: a browser without a graphics card draws these in seconds
 MOST_TOKENS = 2_000  # of the sample: more cannot be told apart in a small plot …
 FEWEST_TOKENS = 250  # … and fewer do not show its shape
 
