@@ -4,8 +4,8 @@
 
 Seconds until the first picture and until the points of all cells are drawn (from the start of the navigation, server
 and transfer included), the frames while the reader drags the matrix, and the seconds until a search lights up. It is
-an untrained BERT on the corpus of the demo, drawn by PCA; how far its plots can be trusted is not computed, since it is
-not shown faster or slower by what it is. Medians of `--repeats` fresh pages.
+an untrained BERT on the corpus of the demo, drawn by PCA; scales and trust are not computed, since the page is neither
+faster nor slower by what they are. Medians of `--repeats` fresh pages.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import headatlas as ha
 from headatlas.stages.qk import embedding
+from headatlas.stages.qk.correlation import Choice
 from support.browser import launched, until
 
 MARKED = "name => performance.getEntriesByName(name).at(-1)?.startTime ?? null"
@@ -45,6 +46,7 @@ def build(folder: Path, layers: int, heads: int, tokens: int) -> ha.Atlas:
     packaged.tokenizer.save_pretrained(folder / "bert")
     atlas = ha.collect.maps(str(folder / "bert"), "sample", path, resolution=8)
     embedding._preserved = lambda vectors, position: tuple(np.full((3, len(vectors)), 0.5, np.float32))
+    embedding.choose_scale = lambda query, key, seed: Choice(1.0, *np.full(4, np.nan))
     ha.qk.embed(atlas, "pca", tokens=tokens)
     return atlas
 

@@ -16,8 +16,6 @@ from support.browser import until
 from support.pages import file_server, looking
 from support.walking import accessible, export_as, sentence, settled
 
-pytestmark = pytest.mark.skip("walks of this tab have not passed as a whole yet")
-
 LAYER, HEAD, QUERY, KEY = 2, 9, 4, 7
 WIDE = (1440, 900)
 
@@ -27,7 +25,7 @@ def drawn(tmp_path_factory):
     """The packaged model on a few texts, with the queries and keys of its heads drawn."""
     path = tmp_path_factory.mktemp("drawn") / "texts.atlas"
     atlas = ha.collect.maps("packaged", ha.data.load("sample", limit=24), path)
-    ha.qk.embed(atlas, "pca")
+    ha.qk.embed(atlas, "pca", tokens=100)
     return atlas
 
 
@@ -41,7 +39,7 @@ def pictures(images, tmp_path_factory):
     return atlas
 
 
-@pytest.fixture(scope="module", params=["live light", "live dark", "exported light"])
+@pytest.fixture(scope="module", params=["live light", "exported dark"])
 def shown(request, drawn, pictures, tmp_path_factory):
     """The addresses of both pages, and the theme; whether they are live."""
     kind, theme = request.param.split()
@@ -167,11 +165,18 @@ def test_flows_of_an_image(browser, shown, pictures):
         patches = page.get_by_test_id("patches")
         patches.wait_for()
         settled(page)
-        sentence(page, "Of the 36 patches of image 0")
+        rows, columns = np.divmod(np.arange(36), 6)
+        apart = np.maximum(*(np.abs(axis[:, None] - axis) for axis in (rows, columns)))
+        kinds = {"themselves": apart == 0, "patches next to them": apart == 1, "patches farther away": apart > 1}
+        given = {kind: (weights[1:, 1:] * mask).sum() / 36 for kind, mask in kinds.items()}
+        spoken = sentence(page, "On image 0, patches in L1·H2 ")
+        kind = next(kind for kind in kinds if kind in spoken)
+        assert f"{given[kind]:.0%} of their attention to {kind}; even attention would give" in spoken
         accessible(page)
         box = patches.bounding_box()
         page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.4)
         until(page, "/token=\\d/.test(location.hash)")
+        sentence(page, "On image 0, patch ", "score")
         modes = page.get_by_role("group", name="What is drawn")
         modes.get_by_role("button", name="Strongest of each").click()
         flows = page.get_by_test_id("flows")

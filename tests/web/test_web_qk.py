@@ -49,11 +49,11 @@ def decoded(values, low, high):
 
 def test_the_card_has_every_head_with_its_trust(atlas, card):
     rows = atlas.table("qk_heads", "pca").to_pylist()
-    kept = atlas.read("qk_kept", of="pca")
+    trust = atlas.read("qk_trust", of="pca")
     assert [(head["layer"], head["head"]) for head in card["heads"]] == [(row["layer"], row["head"]) for row in rows]
     for head, row in zip(card["heads"], rows, strict=True):
         assert all(head[name] == pytest.approx(row[name]) for name in ("spearman", "trust", "kept", "scale"))
-        assert head["misplaced"] == pytest.approx((kept[row["layer"], row["head"]] < 0.2).mean())
+        assert head["misplaced"] == pytest.approx((trust[row["layer"], row["head"]] < 0.8).mean())
     assert card["tokens"] == atlas.table("qk_points").num_rows and card["dims"] == 2
     assert len(card["map"]) == 144 and len(card["related"]) == 720
     assert {column["name"] for column in card["columns"]} >= {"position", "token_length", "special", "punctuation"}

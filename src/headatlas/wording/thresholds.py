@@ -46,7 +46,7 @@ MOST = 0.8  # the share of a set of maps that tells where the set comes from
 MAINLY = 0.6  # the share of a set of maps that one pattern, or texts of one length, must have to describe it
 BOTH_ENDS = 0.15  # … or this share on both the longest and the shortest third, to be on texts of every length
 SAME_MIX = 0.1  # a set whose patterns differ less than this from those of all maps has the same mix
-MISPLACED = 0.2  # a point that keeps a smaller share of its true neighbors on the plot is misplaced
+MISPLACED = 0.8  # a point with less trust is misplaced: those around it are, on average, not among its nearest fifth
 GROUPED = 0.3  # points are grouped by a column in which near ones are this much more alike than at random
 WORDS = {
     "STABLE": STABLE,

@@ -11,12 +11,25 @@ it("says why a query attends to a key", () => {
   expect(readerSentence({ ...facts, key: null, score: null, dimensions: [] })).toBe(
     "On text 3, “it” attends to itself in L2·H9 with 0.42.",
   );
+  const patches = { modality: "image", query: "patch 0,1", key: "[CLS]", score: null, dimensions: [] };
+  expect(readerSentence({ ...facts, ...patches })).toBe("On image 3, patch 0,1 attends to [CLS] in L2·H9 with 0.42.");
 });
 
 it("says where patches look", () => {
-  expect(flowSentence({ place, number: 5, patches: 36, elsewhere: 27, itself: 9, special: 0 })).toBe(
-    "Of the 36 patches of image 5, 75% look most at another patch and 25% at themselves in L2·H9.",
+  const even = { itself: 0.02, beside: 0.1, farther: 0.86, special: 0.02 };
+  const facts = { place, number: 5, even, special: ["[CLS]"] };
+  const near = { itself: 0.25, beside: 0.4, farther: 0.35, special: 0 };
+  expect(flowSentence({ ...facts, shares: near })).toBe(
+    "On image 5, patches in L2·H9 give 40% of their attention to patches next to them; even attention would give 10%.",
   );
+  const sink = { itself: 0.1, beside: 0, farther: 0.1, special: 0.8 };
+  expect(flowSentence({ ...facts, shares: sink })).toContain("give 80% of their attention to [CLS]; ");
+  expect(flowSentence({ ...facts, shares: sink, special: ["[CLS]", "[DIST]"] })).toContain("to special tokens; ");
+  const alike = { itself: 0.03, beside: 0.12, farther: 0.84, special: 0.01 };
+  expect(flowSentence({ ...facts, shares: alike })).toBe(
+    "On image 5, patches in L2·H9 look at near and far patches alike: they give 12% of their attention to patches next to them; even attention would give 10%.",
+  );
+  expect(flowSentence({ ...facts, shares: null })).toBe("Of L2·H9 on image 5, only the pooled map is known.");
 });
 
 it("names distances", () => {

@@ -1,7 +1,7 @@
 // Attention of one head in words: on a pair of tokens, on the patches of an image, and on average.
 import type { HeadRef } from "../selection.svelte";
 import { headName } from "./clusters";
-import { amount, count, estimate, joinList, percent, plural } from "./numbers";
+import { amount, estimate, joinList, percent, plural } from "./numbers";
 
 /** Why a query attends to a key: `On text 3, “it” attends to “cat” in L2·H9 with 0.42: score 4.3, most of it from …`. */
 export function readerSentence(facts: {
@@ -15,8 +15,9 @@ export function readerSentence(facts: {
   dimensions: number[]; // with the largest products
 }): string {
   const { place, number, modality, query, key, weight, score, dimensions } = facts;
-  const target = key === null ? "itself" : `“${key}”`;
-  const start = `On ${modality} ${number}, “${query}” attends to ${target} in ${headName(place)} with ${amount(weight)}`;
+  const named = (name: string) => (modality === "image" ? name : `“${name}”`); // patches have names, not texts
+  const target = key === null ? "itself" : named(key);
+  const start = `On ${modality} ${number}, ${named(query)} attends to ${target} in ${headName(place)} with ${amount(weight)}`;
   if (score === null) return `${start}.`;
   const from = dimensions.length
     ? `, most of it from dimension${dimensions.length > 1 ? "s" : ""} ${joinList(dimensions.map(String))}`
@@ -24,25 +25,39 @@ export function readerSentence(facts: {
   return `${start}: score ${amount(score)}${from}.`;
 }
 
-/** Where the patches of an image look. */
+type Shares = { itself: number; beside: number; farther: number; special: number };
+
+const EXCESS = 0.1; // of attention: more than even attention would give, for a sentence to name where it goes
+
+/**
+ * Where the attention of the patches of an image goes, more than if it were even; null: only the pooled map is known.
+ * `On image 5, patches in L2·H9 give 41% of their attention to patches next to them; even attention would give 10%.`
+ */
 export function flowSentence(facts: {
   place: HeadRef;
   number: number;
-  patches: number;
-  elsewhere: number; // look most at another patch
-  itself: number;
-  special: number;
+  shares: Shares | null;
+  even: Shares | null;
+  special: string[]; // names of the special tokens
 }): string {
-  const { place, number, patches, elsewhere, itself, special } = facts;
-  const shares: [number, string][] = [
-    [elsewhere, "at another patch"],
-    [itself, "at themselves"],
-    [special, "at a special token"],
-  ];
-  const [first, ...rest] = shares
-    .filter(([looking]) => looking > 0)
-    .map(([looking, where], at) => `${percent(looking / patches)}${at ? "" : " look most"} ${where}`);
-  return `Of the ${count(patches)} patches of image ${number}, ${joinList([first, ...rest])} in ${headName(place)}.`;
+  const { place, number, shares, even, special } = facts;
+  if (!shares || !even) return `Of ${headName(place)} on image ${number}, only the pooled map is known.`;
+  const names: Record<keyof Shares, string> = {
+    itself: "themselves",
+    beside: "patches next to them",
+    farther: "patches farther away",
+    special: special.length === 1 ? special[0] : "special tokens",
+  };
+  const excess = (name: keyof Shares) => shares[name] - even[name];
+  const most = (Object.keys(names) as (keyof Shares)[]).reduce((best, name) =>
+    excess(name) > excess(best) ? name : best,
+  );
+  const start = `On image ${number}, patches in ${headName(place)}`;
+  const gives = (name: keyof Shares) => `${percent(shares[name])} of their attention to ${names[name]}`;
+  const compared = (name: keyof Shares) => `; even attention would give ${percent(even[name])}.`;
+  return excess(most) >= EXCESS
+    ? `${start} give ${gives(most)}${compared(most)}`
+    : `${start} look at near and far patches alike: they give ${gives("beside")}${compared("beside")}`;
 }
 
 const steps = (by: number, noun: string, before: string, after: string) =>

@@ -25,7 +25,7 @@ it("says what a head groups by, and how far its plot can be trusted", () => {
 it("says what is drawn, and what was found", () => {
   const counts = { heads: 72, tokens: 4998, examples: 39 };
   expect(embeddingSentence({ ...counts, modality: "text", spearman: -0.55, misplaced: 0.2 })).toBe(
-    "72 heads with the queries and keys of 4,998 tokens of 39 texts: mean correlation of distance and product −0.55; 20% of points are misplaced.",
+    "72 heads on 4,998 tokens of 39 texts: mean correlation of distance and product −0.55; 20% of points are misplaced.",
   );
   expect(embeddingSentence({ ...counts, modality: "image", spearman: null, misplaced: null })).toContain(
     "4,998 patches of 39 images.",
@@ -38,11 +38,15 @@ it("says what is drawn, and what was found", () => {
 });
 
 it("describes points", () => {
-  expect(pointSentence({ head, role: "query", text: "cat", other: "sat", weight: 0.42 })).toBe(
+  expect(pointSentence({ head, role: "query", text: "cat", other: "sat", weight: 0.42, modality: "text" })).toBe(
     "The query of “cat” in L3·H4 attends most to “sat” (0.42).",
   );
-  expect(pointSentence({ head, role: "key", text: "cat", other: null, weight: null })).toBe(
+  expect(pointSentence({ head, role: "key", text: "cat", other: null, weight: null, modality: "text" })).toBe(
     "The key of “cat” in L3·H4.",
+  );
+  const patch = { text: "4,7", other: "[CLS]", weight: 0.42, modality: "image" };
+  expect(pointSentence({ head, role: "query", ...patch })).toBe(
+    "The query of patch 4,7 in L3·H4 attends most to [CLS] (0.42).",
   );
   expect(pointsSentence({ head, points: 3, keys: 2 })).toBe("3 points of L3·H4 selected: 1 query and 2 keys.");
 });

@@ -26,7 +26,7 @@ export function embeddingSentence(facts: {
   const { heads, tokens, examples, modality, spearman, misplaced } = facts;
   const noun = modality === "text" ? "token" : "patch";
   const drawn = noun === "token" ? plural(tokens, noun) : `${plural(tokens, noun).replace(/patchs$/, "patches")}`;
-  const start = `${plural(heads, "head")} with the queries and keys of ${drawn} of ${plural(examples, modality)}`;
+  const start = `${plural(heads, "head")} on ${drawn} of ${plural(examples, modality)}`;
   const mirror = spearman === null ? "" : `: mean correlation of distance and product ${ratio(spearman)}`;
   return `${start}${mirror}${misplacedText(misplaced)}.`;
 }
@@ -71,11 +71,13 @@ export function pointSentence(facts: {
   text: string;
   other: string | null; // the token at the other end; null: not known, or there is none
   weight: number | null;
+  modality: string;
 }): string {
-  const { head, role, text, other, weight } = facts;
-  const subject = `The ${role} of “${text}” in ${headName(head)}`;
+  const { head, role, text, other, weight, modality } = facts;
+  const named = (name: string) => (modality === "image" ? `patch ${name}`.replace(/^patch (?=\[)/, "") : `“${name}”`);
+  const subject = `The ${role} of ${named(text)} in ${headName(head)}`;
   if (other === null) return `${subject}.`;
-  const rest = `“${other}” (${ratio(weight)})`;
+  const rest = `${named(other)} (${ratio(weight)})`;
   return role === "query" ? `${subject} attends most to ${rest}.` : `${subject} gets most attention from ${rest}.`;
 }
 

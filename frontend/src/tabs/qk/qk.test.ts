@@ -12,7 +12,7 @@ import {
   pointKeys,
   QUERY_MARK,
 } from "./coding";
-import { cellKeys, cellsOf, cellStates, flat, joined, measuredKeys } from "./matrix/cells";
+import { cellKeys, cellsOf, cellStates, flat, joined, measuredKeys, ofTokens, together } from "./matrix/cells";
 import { boundsOfGrid, cellBox, gridOf, isVisible, nextHead, placeAt } from "./matrix/grid";
 import { keysOf, queriesOf } from "./single/links";
 import { farApart, nearestOn } from "./single/near";
@@ -175,6 +175,16 @@ describe("the matrix", () => {
     const measured = codedAmounts(new Uint16Array(16), 0, 1);
     expect([...measuredKeys(cells, measured).subarray(0, 5)]).toEqual([0, 0, measured.size, measured.size, 0]);
   });
+  it("adds the points of found tokens to those of the sample", () => {
+    const sample = Uint16Array.of(1, 2, 101, 102, 11, 12, 111, 112); // two panels, each with two queries and two keys
+    const every = Uint16Array.of(1, 2, 3, 101, 102, 103, 11, 12, 13, 111, 112, 113); // of three tokens
+    const found = ofTokens(every, Uint32Array.of(2), 3, 1);
+    expect([...found]).toEqual([3, 103, 13, 113]);
+    expect([...together(sample, found, 2)]).toEqual([...every]);
+    expect([...together(sample, new Uint16Array(), 2)]).toEqual([...sample]);
+    const pairs = Uint16Array.of(1, 2, 3, 4, 5, 6, 7, 8); // one panel of two tokens, each with a place (x, y)
+    expect([...ofTokens(pairs, Uint32Array.of(1), 2, 2)]).toEqual([3, 4, 7, 8]);
+  });
   it("shows the first two of three axes", () => {
     expect([...flat(Uint16Array.of(1, 2, 3, 4, 5, 6), 3)]).toEqual([1, 2, 4, 5]);
     expect([...joined([Uint16Array.of(1), Uint16Array.of(2, 3)])]).toEqual([1, 2, 3]);
@@ -215,8 +225,8 @@ describe("one head", () => {
     expect(farApart(Uint16Array.of(5, 5, 5, 5), [0, 1], 2)).toEqual([0]);
   });
   it("fades misplaced points, or all that are not picked", () => {
-    const kept = Uint16Array.of(0, TOP / 2, TOP, UNKNOWN);
-    expect(misplacedShare(kept, 0.2)).toBeCloseTo(1 / 3);
+    const trust = Uint16Array.of(0, TOP / 2, TOP, UNKNOWN);
+    expect(misplacedShare(trust, 0.2)).toBeCloseTo(1 / 3);
     expect(misplacedShare(Uint16Array.of(UNKNOWN), 0.2)).toBeNull();
     expect([...pointStates(3, null, Uint8Array.of(1, 0, 0))]).toEqual([DIMMED, NORMAL, NORMAL]);
     expect([...pointStates(3, Uint32Array.of(1), Uint8Array.of(0, 1, 0))]).toEqual([DIMMED, SELECTED, DIMMED]);

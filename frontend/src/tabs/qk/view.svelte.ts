@@ -104,7 +104,10 @@ export class QkView {
     });
     const measures: Record<Measure, [string, string]> = {
       norm: ["norm of the vector", "the norm of the query or key before translation and scaling"],
-      trust: ["trust", "1: all neighbors of the point on the plot are near in the true space"],
+      trust: [
+        "trust",
+        "1: all neighbors of the point on the plot are near in the true space; 0.5: they might be any points",
+      ],
       kept: ["kept neighbors", "the share of its true neighbors that are its neighbors on the plot"],
     };
     const points = MEASURES.map((measure) => {

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from headatlas.stages.qk.colorings import COLORINGS
@@ -20,7 +21,7 @@ from headatlas.web.views.values import known
 from headatlas.wording.thresholds import MISPLACED
 
 MEASURES = ("norm", "trust", "kept")  # of points
-SAMPLE_POINTS = 1_200_000  # of all heads together, about
+SAMPLE_POINTS = 300_000  # of all heads together, about: a browser without a graphics card draws these in seconds
 MOST_TOKENS = 2_000  # of the sample: more cannot be told apart in a small plot …
 FEWEST_TOKENS = 250  # … and fewer do not show its shape
 
@@ -45,7 +46,7 @@ def embedding(snapshot: Snapshot, embedding: str) -> Embedding:
 
 
 def _heads(snapshot: Snapshot, embedding: str) -> list[EmbeddedHead]:
-    misplaced = per_head(snapshot, "qk_kept", embedding, _misplaced)
+    misplaced = per_head(snapshot, "qk_trust", embedding, _misplaced)
     rows = snapshot.atlas.table("qk_heads", embedding).to_pylist()
     return [EmbeddedHead(**_known(row), misplaced=known(misplaced[row["layer"]][row["head"]])) for row in rows]
 
@@ -55,8 +56,8 @@ def _known(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value if name in ("layer", "head", "note") else known(value) for name, value in row.items()}
 
 
-def _misplaced(kept: NDArray[Any]) -> float:
-    drawn = kept[np.isfinite(kept)]
+def _misplaced(trust: NDArray[Any]) -> float:
+    drawn = trust[np.isfinite(trust)]
     return float((drawn < MISPLACED).mean()) if drawn.size else float("nan")
 
 
@@ -157,8 +158,13 @@ def catalog(snapshot: Snapshot, embedding: str) -> dict[str, Column]:
     return snapshot.cached(("qk columns", embedding), read)
 
 
+SPECIAL_IS_NEGATIVE = ("row", "column", "sentence_position")  # special tokens have none
+
+
 def _column(item: Any, values: pa.ChunkedArray) -> Column | None:
     plain = values.cast(pa.string()) if item.kind == "category" and pa.types.is_integer(values.type) else values
+    if item.name in SPECIAL_IS_NEGATIVE:
+        plain = pc.if_else(pc.less(values, 0), None, values)
     coloring = example_table.coloring_of(plain)
     if coloring is None:
         return None

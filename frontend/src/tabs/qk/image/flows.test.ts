@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Seen } from "../../examples/reduce";
-import { allFlows, arrowShape, middleOf, strongestFlows } from "./flows";
+import { allFlows, arrowShape, destinations, middleOf, strongestFlows } from "./flows";
 
 const unit = (text: string, token: number, special = false) => ({
   text,
@@ -23,6 +23,16 @@ const pairs = (arrows: { from: number; to: number }[]) => arrows.map(({ from, to
 it("finds where each patch looks most", () => {
   const { arrows, itself, special } = strongestFlows(seen);
   expect([pairs(arrows), pairs(itself), pairs(special)]).toEqual([[[1, 2]], [[3, 3]], [[2, 0]]]);
+});
+
+it("finds where the attention of patches goes", () => {
+  const shares = destinations(seen, { special: ["[CLS]"], columns: 2 }); // all patches are next to one another
+  expect(shares.itself).toBeCloseTo((0.2 + 0.1 + 0.5) / 3);
+  expect(shares.beside).toBeCloseTo((0.7 + 0.3 + 0.5) / 3);
+  expect(shares.special).toBeCloseTo((0.1 + 0.6 + 0) / 3);
+  expect(shares.farther).toBe(0);
+  const line = destinations(seen, { special: ["[CLS]"], columns: 3 }); // the first and the last are two apart
+  expect(line.farther).toBeCloseTo((0.1 + 0 + 0.3) / 3);
 });
 
 it("finds all flows from a limit on, the strongest last", () => {

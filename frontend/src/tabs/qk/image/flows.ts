@@ -42,6 +42,37 @@ function sorted(seen: Seen, keysOf: (query: number) => number[]): Flows {
   return flows;
 }
 
+/** Where the attention of patches goes: mean shares, which sum to 1. */
+export interface Destinations {
+  itself: number;
+  beside: number; // the up to eight patches around
+  farther: number;
+  special: number;
+}
+
+/** The mean over patches of what each gives to itself, to patches next to it, to others, and to special tokens. */
+export function destinations(seen: Seen, { special, columns }: { special: unknown[]; columns: number }): Destinations {
+  const placeOf = (unit: Seen["keys"][number]) => {
+    const patch = unit.tokens[0] - special.length;
+    return [Math.floor(patch / columns), patch % columns];
+  };
+  const sums: Destinations = { itself: 0, beside: 0, farther: 0, special: 0 };
+  let total = 0;
+  seen.queries.forEach((query, from) => {
+    if (query.special) return;
+    const [row, column] = placeOf(query);
+    seen.keys.forEach((key, to) => {
+      const [otherRow, otherColumn] = placeOf(key);
+      const apart = Math.max(Math.abs(otherRow - row), Math.abs(otherColumn - column));
+      const value = seen.values[from * seen.columns + to];
+      sums[key.special ? "special" : apart === 0 ? "itself" : apart === 1 ? "beside" : "farther"] += value;
+      total += value;
+    });
+  });
+  for (const name of Object.keys(sums) as (keyof Destinations)[]) sums[name] /= total || 1;
+  return sums;
+}
+
 /** The middle of a patch, as shares of the width and height of the picture; null: it is no patch. */
 export function middleOf(
   token: number,

@@ -34,6 +34,27 @@ export function cellsOf(
   return { places, groups, positions: flat(positions, dims), tokens, slots: layers.length * room };
 }
 
+/** The values of some of `total` tokens in arrays (panel, queries then keys, value), `width` values for each point. */
+export function ofTokens(values: Uint16Array, tokens: Uint32Array, total: number, width: number): Uint16Array {
+  const halves = values.length / (total * width);
+  const out = new Uint16Array(halves * tokens.length * width);
+  let at = 0;
+  for (let half = 0; half < halves; half++)
+    for (const token of tokens) for (let i = 0; i < width; i++) out[at++] = values[(half * total + token) * width + i];
+  return out;
+}
+
+/** The values of two sets of tokens in such arrays, those of the second after those of the first in each half. */
+export function together(first: Uint16Array, second: Uint16Array, panels: number): Uint16Array {
+  const [a, b] = [first, second].map(({ length }) => length / (2 * panels));
+  const out = new Uint16Array(first.length + second.length);
+  for (let half = 0; half < 2 * panels; half++) {
+    out.set(first.subarray(half * a, (half + 1) * a), half * (a + b));
+    out.set(second.subarray(half * b, (half + 1) * b), half * (a + b) + a);
+  }
+  return out;
+}
+
 /** The first two axes of positions. */
 export function flat(positions: Uint16Array, dims: number): Uint16Array {
   if (dims === 2) return positions;

@@ -1,6 +1,26 @@
-// What the reader of a map has to know: where it is from, and what was changed.
-import { plural } from "../../../lib/wording";
+// What the reader of a map has to know: why a token attends to another, where the map is from, and what was changed.
+import { plural, readerSentence } from "../../../lib/wording";
+import { shown } from "../../examples/tokens";
 import type { ReaderState } from "./reader.svelte";
+import { mainDimensions, sumOf } from "./vectors";
+
+/** The sentence about the pair of tokens, or of patches, that is looked at; empty while it loads. */
+export function pairSentence({ seen, pair, number, place, weight, products, atlas }: ReaderState): string {
+  if (!seen || !pair || number === null) return "";
+  const { modality } = atlas.data;
+  const name = ({ text, special }: { text: string; special: boolean }) =>
+    modality === "image" && !special ? `patch ${text}` : shown(text, 24);
+  return readerSentence({
+    place,
+    number,
+    modality,
+    query: name(seen.queries[pair.query]),
+    key: seen.same && pair.query === pair.key ? null : name(seen.keys[pair.key]),
+    weight,
+    score: products ? sumOf(products) : null,
+    dimensions: products ? mainDimensions(products) : [],
+  });
+}
 
 export function notes({ opened, plain, special, byNorm }: ReaderState): string[] {
   if (!opened) return [];

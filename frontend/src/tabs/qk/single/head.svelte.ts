@@ -66,8 +66,8 @@ export class HeadView {
   readonly #positions = this.#load((embedding, place) =>
     buffer(paths.qkPositions({ embedding, layer: place.layer })).then((values) => this.#part(values, place)),
   );
-  readonly #kept = this.#load((embedding, place) =>
-    buffer(paths.qkAmounts({ embedding, measure: "kept", layer: place.layer })).then((values) =>
+  readonly #trust = this.#load((embedding, place) =>
+    buffer(paths.qkAmounts({ embedding, measure: "trust", layer: place.layer })).then((values) =>
       this.#part(values, place),
     ),
   );
@@ -82,11 +82,11 @@ export class HeadView {
   readonly #honesty = this.#load((embedding, place) => get.honesty(embedding, place));
   readonly #keys = this.#load((embedding, place) => buffer(paths.qkKeys({ embedding, ...place })));
   get error() {
-    return this.#positions.error() ?? this.#kept.error() ?? this.#measured.error() ?? this.#keys.error();
+    return this.#positions.error() ?? this.#trust.error() ?? this.#measured.error() ?? this.#keys.error();
   }
 
   readonly positions = $derived.by(() => this.#positions.get()); // with all axes
-  readonly kept = $derived.by(() => this.#kept.get());
+  readonly trust = $derived.by(() => this.#trust.get());
   readonly honesty = $derived.by((): Honesty | null => this.#honesty.get());
   readonly honestyError = $derived.by(() => this.#honesty.error());
   readonly pairs = $derived.by(() => {
@@ -117,8 +117,8 @@ export class HeadView {
     const text = route.params.fade ?? "";
     return /^\d{1,3}$/.test(text) ? Math.min(100, Number(text)) / 100 : MISPLACED;
   });
-  readonly misplaced = $derived.by(() => this.kept && misplacedPoints(this.kept, this.least));
-  readonly share = $derived.by(() => this.kept && misplacedShare(this.kept, this.least));
+  readonly misplaced = $derived.by(() => this.trust && misplacedPoints(this.trust, this.least));
+  readonly share = $derived.by(() => this.trust && misplacedShare(this.trust, this.least));
   readonly lasso = $derived.by(() => readPolygon(route.params.lasso));
   readonly #inside = $derived.by(() => (this.pairs && this.lasso ? gridOf(this.pairs).inside(this.lasso) : null));
   readonly #lit = $derived.by(() => {

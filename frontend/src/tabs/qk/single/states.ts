@@ -2,16 +2,16 @@
 import { decodeAmount, UNKNOWN } from "../../../lib/encoding";
 import { DIMMED, NORMAL, SELECTED } from "../../../points/style";
 
-const SHARE = { low: 0, high: 1 };
+const TRUST = { low: 0, high: 1 };
 
-/** Whether each point keeps a smaller share of its true neighbors than `least`. */
-export const misplacedPoints = (kept: Uint16Array, least: number): Uint8Array =>
-  Uint8Array.from(kept, (share) => Number(share !== UNKNOWN && decodeAmount(share, SHARE) < least));
+/** Whether each point has less trust than `least`. */
+export const misplacedPoints = (trust: Uint16Array, least: number): Uint8Array =>
+  Uint8Array.from(trust, (value) => Number(value !== UNKNOWN && decodeAmount(value, TRUST) < least));
 
 /** The share of misplaced points among those that are drawn; null if none is. */
-export function misplacedShare(kept: Uint16Array, least: number): number | null {
-  const drawn = kept.reduce((sum, share) => sum + Number(share !== UNKNOWN), 0);
-  return drawn ? misplacedPoints(kept, least).reduce((sum, flag) => sum + flag, 0) / drawn : null;
+export function misplacedShare(trust: Uint16Array, least: number): number | null {
+  const drawn = trust.reduce((sum, value) => sum + Number(value !== UNKNOWN), 0);
+  return drawn ? misplacedPoints(trust, least).reduce((sum, flag) => sum + flag, 0) / drawn : null;
 }
 
 /** States of all points: those that are picked, if any are asked for, and those that are not misplaced, stand out. */

@@ -29,8 +29,8 @@ class EmbeddedHead(Payload):
 
     `spearman` is the rank correlation of distances with products of queries and keys over all pairs, −1 a perfect
     mirror; `correlation` the same, near pairs weighted most. `trust` and `continuity` are means over points, `kept` is
-    the mean share of true neighbors that are neighbors on the plot, and `misplaced` the share of points that keep too
-    few. `note` says why distances cannot mirror its attention; it is empty if they can.
+    the mean share of true neighbors that are neighbors on the plot, and `misplaced` the share of points with too
+    little trust. `note` says why distances cannot mirror its attention; it is empty if they can.
     """
 
     layer: int
