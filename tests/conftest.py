@@ -134,17 +134,38 @@ SLOW = {  # files that `make quick` leaves out
 }
 
 
+def _turn(name: str, slow: bool) -> int:
+    """When tests have their turn: long ones first, so that no worker is left alone with them at the end.
+
+    One file that does not need the demo comes before those of the browser: another worker makes the demo meanwhile.
+    """
+    folder = name.partition("/")[0]
+    if name == "stages/test_kills.py":
+        return 0
+    if folder == "browser":
+        return 1
+    return 2 if slow else 3 if folder in ("stages", "storm", "web") else 4
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let workers take groups in the order of collection, not those with most tests first."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark slow tests. Tests of one file share fixtures, so they run in one process; so do all that use the browser."""
+    """Mark slow tests and those of the page. Tests of one file share fixtures, so they run in one process."""
+    turns = {}
     for item in items:
         fixtures, name = getattr(item, "fixturenames", ()), item.path.relative_to(FOLDER).as_posix()
+        in_docs = "examples_in_the_docs" in item.name
         if "browser" in fixtures or "demo" in fixtures:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
-        else:
-            item.add_marker(pytest.mark.xdist_group(name))
-        if name in SLOW or "examples_in_the_docs" in item.name:
+        item.add_marker(pytest.mark.xdist_group(item.name if in_docs else name))
+        if name in SLOW or in_docs:
             item.add_marker(pytest.mark.slow)
+        turns[item] = _turn(name, name in SLOW or in_docs)
+    items.sort(key=turns.__getitem__)
 
 
 @pytest.fixture

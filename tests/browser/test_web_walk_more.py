@@ -196,17 +196,26 @@ def test_a_custom_text(browser, live):
         assert page.locator("[data-unit]", has_text="cat").count()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_images(browser, pictured, theme):
-    with looking(browser, theme=theme) as page:
+def open_image(page, url):
+    """Open an image with its patches; they are accessible."""
+    page.goto(f"{url}#/examples/3?heads=0.0,2.1")
+    page.get_by_test_id("patches").wait_for()
+    settled(page)
+    accessible(page)
+
+
+def test_an_image_in_dark(browser, pictured):
+    with looking(browser, theme="dark") as page:
+        open_image(page, pictured)
+
+
+def test_images(browser, pictured):
+    with looking(browser) as page:
         for tab in ("overview", "maps", "clusters", "head", "examples"):
             page.goto(f"{pictured}#/{tab}")
             sentence(page)
             settled(page)
-        page.goto(f"{pictured}#/examples/3?heads=0.0,2.1")
-        page.get_by_test_id("patches").wait_for()
-        settled(page)
-        accessible(page)
+        open_image(page, pictured)
         box = page.get_by_test_id("patches").bounding_box()
         page.mouse.move(box["x"] + 30, box["y"] + 30)
         page.mouse.click(box["x"] + 30, box["y"] + 30)

@@ -46,7 +46,7 @@ def site(atlas, tmp_path_factory):
         yield f"{url}site/"
 
 
-@pytest.fixture(params=["served light", "served dark", "site dark"])
+@pytest.fixture(params=["served light", "site dark"])
 def place(request):
     name, theme = request.param.split()
     return request.getfixturevalue(name), theme

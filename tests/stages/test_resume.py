@@ -3,6 +3,7 @@
 import hashlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -135,8 +136,7 @@ def test_no_scheduler_at_the_address(tmp_path):
 
 
 def test_flipped_bytes_are_named_when_read_and_repaired_by_the_same_call(packaged, undisturbed, tmp_path, capfd):
-    path = tmp_path / "x.atlas"
-    ha.collect.maps(packaged, dataset(), path, **OPTIONS)
+    path = Path(shutil.copytree(undisturbed, tmp_path / "x.atlas"))
     block = path / "collect.zarr/pooled/c/2/0/0/0/0"
     content = bytearray(block.read_bytes())
     content[len(content) // 2] ^= 0xFF
@@ -153,8 +153,7 @@ def test_flipped_bytes_are_named_when_read_and_repaired_by_the_same_call(package
     "name", ["tokens.parquet", "examples.parquet", "collect.zarr/stats/c/0/0/0/0", "manifests/collect/plan.json"]
 )
 def test_any_lost_or_damaged_file_is_recomputed(packaged, undisturbed, tmp_path, name):
-    path = tmp_path / "x.atlas"
-    ha.collect.maps(packaged, dataset(), path, **OPTIONS)
+    path = Path(shutil.copytree(undisturbed, tmp_path / "x.atlas"))
     (path / name).write_bytes(b"nonsense")
     ha.collect.maps(packaged, dataset(), path, **OPTIONS)
     (path / name).unlink()
@@ -178,8 +177,7 @@ def test_other_options_are_refused_with_the_difference_named(packaged, undisturb
 def test_other_data_or_another_version_is_refused(packaged, undisturbed, tmp_path):
     with pytest.raises(OptionError, match="contents of the dataset differ"):
         ha.collect.maps(packaged, ha.data.load("sample", limit=41), undisturbed, **OPTIONS)
-    path = tmp_path / "x.atlas"
-    ha.collect.maps(packaged, dataset(), path, **OPTIONS)
+    path = shutil.copytree(undisturbed, tmp_path / "x.atlas")
     with ha.open(path).editing() as header:
         header["results"]["collect"][0]["recipe"]["version"] = "0.0.1"
     with pytest.raises(OptionError, match=r"version of headatlas differs \(0.0.1 there"):

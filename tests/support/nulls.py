@@ -7,6 +7,7 @@ import pytest
 import headatlas as ha
 from headatlas import null
 from headatlas.atlas import header
+from support.shared import shared_atlas
 
 TEXTS = 12
 
@@ -19,14 +20,16 @@ def packaged_model():
 @pytest.fixture(scope="session")
 def null_atlas(packaged_model, tmp_path_factory):
     """The packaged model on twelve texts, every stage; only read."""
-    path = tmp_path_factory.mktemp("null") / "x.atlas"
+    return shared_atlas(tmp_path_factory, "null", lambda home: _make(packaged_model, home / "null.atlas"))
+
+
+def _make(packaged_model, path):
     atlas = ha.collect.maps(packaged_model, ha.data.load("sample", limit=TEXTS), path, resolution=16, qk_tokens=0)
     for encoder in ("pooled", "stats"):
         ha.features.image(atlas, encoder)
         ha.cluster.kmeans(atlas, k=6, name=encoder)
         ha.correlate.clusters(atlas, permutations=9)
         null.references(atlas, examples=TEXTS, model=packaged_model)
-    return atlas
 
 
 def without_nulls(atlas, folder):
@@ -46,6 +49,8 @@ def null_copy(null_atlas, tmp_path):
 @pytest.fixture(scope="session")
 def null_images(images, tmp_path_factory):
     """A small vision transformer on pictures, with null models: random and shuffled weights."""
-    atlas = ha.open(shutil.copytree(images.files.url, tmp_path_factory.mktemp("null-images") / "x.atlas"))
-    null.references(atlas, of="kmeans")
-    return atlas
+
+    def make(home):
+        null.references(ha.open(shutil.copytree(images.files.url, home / "null-images.atlas")), of="kmeans")
+
+    return shared_atlas(tmp_path_factory, "null-images", make)

@@ -20,6 +20,7 @@ import headatlas as ha
 from headatlas.web.export import export
 from support.browser import FLAGS, chromium, launched
 from support.families import VOCABULARY
+from support.shared import shared_atlas, shared_folder
 
 SHIFTS = """window.shifts_ = 0; new PerformanceObserver(list => list.getEntries().forEach(shift => {
   if (!shift.hadRecentInput) window.shifts_ += shift.value; })).observe({ type: "layout-shift", buffered: true });"""
@@ -55,8 +56,11 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
     """What `headatlas demo` makes, without null models; HEADATLAS_DEMO names an existing one."""
     if existing := os.environ.get("HEADATLAS_DEMO"):
         return ha.open(existing)
-    path = tmp_path_factory.mktemp("demo") / "demo.atlas"
-    return ha.pipeline.run("packaged", "sample", path, projection="tsne")
+    return shared_atlas(
+        tmp_path_factory,
+        "demo",
+        lambda home: ha.pipeline.run("packaged", "sample", home / "demo.atlas", projection="tsne"),
+    )
 
 
 def draw_pictures(folder: Path, number: int) -> Path:
@@ -77,22 +81,26 @@ def draw_pictures(folder: Path, number: int) -> Path:
 @pytest.fixture(scope="session")
 def images(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
     """A small untrained vision transformer on pictures of discs and bars, every stage."""
-    home = tmp_path_factory.mktemp("images")
+    return shared_atlas(tmp_path_factory, "images", _make_images)
+
+
+def _make_images(home: Path) -> None:
     size = {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
     with torch.random.fork_rng():
         torch.manual_seed(3)
         ViTModel(ViTConfig(**size, image_size=48, patch_size=8, initializer_range=0.3)).save_pretrained(home / "vit")
     ViTImageProcessorPil(size={"height": 48, "width": 48}).save_pretrained(home / "vit")
     pictures = draw_pictures(home / "pictures", 24)
-    atlas = ha.collect.maps(str(home / "vit"), f"images:{pictures}", home / "images.atlas")
-    finish(atlas)
-    return atlas
+    finish(ha.collect.maps(str(home / "vit"), f"images:{pictures}", home / "images.atlas"))
 
 
 @pytest.fixture(scope="session")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
     """A small untrained encoder-decoder on texts that would break a page that does not escape them."""
-    home = tmp_path_factory.mktemp("pairs")
+    return shared_atlas(tmp_path_factory, "pairs", _make_pairs)
+
+
+def _make_pairs(home: Path) -> None:
     size = {"d_model": 24, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 3, "vocab_size": VOCABULARY}
     with torch.random.fork_rng():
         torch.manual_seed(4)
@@ -101,9 +109,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> ha.Atlas:
 
     word_tokenizer().save_pretrained(home / "t5")
     texts = [*NASTY, *(example.text for example in ha.data.load("sample", limit=8))]
-    atlas = ha.collect.maps(str(home / "t5"), ha.data.load(texts), home / "pairs.atlas", max_tokens=48)
-    finish(atlas)
-    return atlas
+    finish(ha.collect.maps(str(home / "t5"), ha.data.load(texts), home / "pairs.atlas", max_tokens=48))
 
 
 def finish(atlas: ha.Atlas) -> None:
@@ -176,14 +182,13 @@ def live(demo: ha.Atlas) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def exported(demo: ha.Atlas, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The demo as files, in a subfolder of a plain file server."""
-    folder = tmp_path_factory.mktemp("export") / "site"
-    export(demo, folder, full=3)
-    with file_server(folder.parent) as url:
+    folder = shared_folder(tmp_path_factory, "export", lambda folder: export(demo, folder / "site", full=3))
+    with file_server(folder) as url:
         yield f"{url}site/"
 
 
-@pytest.fixture(params=["live light", "live dark", "exported dark"])
+@pytest.fixture(params=["live light", "exported dark"])
 def place(request: pytest.FixtureRequest) -> tuple[str, str, bool]:
-    """The URL of the page, its theme, and whether it is live."""
+    """The URL of the page, its theme, and whether it is live: both kinds and both themes, in two walks."""
     kind, theme = request.param.split()
     return request.getfixturevalue("live" if kind == "live" else "exported"), theme, kind == "live"

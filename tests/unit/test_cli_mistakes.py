@@ -177,12 +177,17 @@ def refused(*arguments):
     return line
 
 
+@pytest.fixture(scope="module")
+def untouched(home):
+    """Every file of the folder before any mistake: no test may change it."""
+    return bits(home)
+
+
 @pytest.mark.parametrize(("line", "message"), MISTAKES, ids=[line for line, _ in MISTAKES])
-def test_a_mistake_gives_one_line_and_loses_nothing(line, message, home, monkeypatch):
+def test_a_mistake_gives_one_line_and_loses_nothing(line, message, home, untouched, monkeypatch):
     monkeypatch.chdir(home)
-    before = bits(home)
     assert message in refused(*line.split())
-    assert bits(home) == before
+    assert bits(home) == untouched
 
 
 def test_no_permission_for_a_figure(home, tmp_path, monkeypatch):
