@@ -61,6 +61,7 @@ class Table:
     note: str
     top: bool = False  # at the top of the atlas: a table that most users read first
     stage: str = ""
+    result: str = ""  # the one result of its stage that has it; empty if any may
 
     def path(self, folder: str) -> str:
         """Its path in the atlas; `folder` is that of the result it belongs to."""
@@ -270,6 +271,14 @@ STAGES = _declare(
             Table("qk_heads", "one row per head: scale, how far distance mirrors attention, trust of its plot"),
             Table("qk_map", "one row per head and kind of map: where the head lies among all heads"),
             Table("qk_related", "the heads nearest to each head, by kind of map"),
+        ),
+    ),
+    Stage(
+        "probe",
+        "What does a head look at, and what does it write?",
+        command="probe all",
+        tables=(
+            Table("probe_spectrum", "effective rank, spectral gap and stationary distribution", result="spectrum"),
         ),
     ),
 )

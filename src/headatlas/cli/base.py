@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 ORDER = [
-    "demo", "run", "collect", "features", "cluster", "project", "correlate", "null", "tsne", "qk", "serve", "export",
+    "demo", "run", "collect", "features", "cluster", "project", "correlate", "null", "tsne", "qk", "probe", "serve", "export",
     "plot", "info", "table", "check", "encoder",
 ]  # fmt: skip
 
