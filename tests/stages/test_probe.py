@@ -7,7 +7,7 @@ import headatlas as ha
 from headatlas.errors import DataError, OptionError
 from headatlas.numeric.markov import effective_rank, spectral_gap, stationary
 from headatlas.stages.probe.analyses import ANALYSES, FUNCTIONS
-from headatlas.stages.probe.measures import head_means, part_table
+from headatlas.stages.probe.measures import Measure, head_means, part_table
 from headatlas.stages.probe.source import Source, drawn_examples
 
 TEXTS = [example.text for example in ha.data.load("sample", limit=24)]
@@ -74,10 +74,6 @@ def test_intervals_count_each_source_once(atlas):
         groups = np.arange(24) // 2
 
     source = OneSource(atlas, list(range(24)))
-    measure = ha.probe.ANALYSES["spectrum"]
-    assert measure.name == "spectrum"
-    from headatlas.stages.probe.measures import Measure
-
     rows = [
         {"example": example, "layer": layer, "head": head, "x": float(example % 2)}
         for example in range(24)

@@ -278,6 +278,13 @@ STAGES = _declare(
         "What does a head look at, and what does it write?",
         command="probe all",
         tables=(
+            Table("probe_distances", "one row per pair of heads: Jensen–Shannon divergence", result="distances"),
+            Table("probe_distance_map", "heads as points of the plane, and their order in a tree", result="distances"),
+            Table("probe_distance_tree", "merges of the tree of heads", result="distances"),
+            Table("probe_randomness", "how much every head depends on its input", result="randomness"),
+            Table("probe_relations", "one row per relation of a treebank: its best head and offset", result="syntax"),
+            Table("probe_syntax", "one row per relation, head and direction: share of words found", result="syntax"),
+            Table("probe_surface", "attention of every head to positions, separators and the like", result="surface"),
             Table("probe_spectrum", "effective rank, spectral gap and stationary distribution", result="spectrum"),
         ),
     ),

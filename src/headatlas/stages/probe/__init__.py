@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Any
 from headatlas.stages.probe.analyses import ANALYSES, FUNCTIONS
 
 if TYPE_CHECKING:
+    from headatlas.stages.probe.analyses.distances import distances
+    from headatlas.stages.probe.analyses.randomness import randomness
     from headatlas.stages.probe.analyses.spectrum import spectrum
+    from headatlas.stages.probe.analyses.surface import surface
+    from headatlas.stages.probe.analyses.syntax import syntax
 
-__all__ = ["ANALYSES", "spectrum"]
+__all__ = ["ANALYSES", "distances", "randomness", "spectrum", "surface", "syntax"]
 
 
 def __getattr__(name: str) -> Any:

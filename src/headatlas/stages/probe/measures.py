@@ -47,17 +47,14 @@ def head_means(source: Source, rows: pa.Table, measures: Sequence[Measure]) -> p
     for measure in measures:
         values: NDArray[np.float64] = np.full((len(examples), len(column)), np.nan)
         values[place, head] = rows[measure.name].to_numpy()
-        means = mean_over_sources(values, source.groups[examples], LEAST)
-        tables.append(_table(source, measure.name, means))
+        tables.append(table_of_means(source, measure.name, values, source.groups[examples]))
     return pa.concat_tables(tables).combine_chunks()
 
 
-def _table(source: Source, measure: str, means: Any) -> pa.Table:
+def table_of_means(source: Source, measure: str, values: NDArray[Any], groups: NDArray[Any]) -> pa.Table:
+    """One row per head from values (example, head); `groups` are those of the examples."""
+    means = mean_over_sources(values, groups, LEAST)
     layer, head = np.array(source.heads).T
-    numbers = {name: _nullable(getattr(means, name)) for name in ("mean", "low", "high")}
+    numbers = {name: pa.array(getattr(means, name), from_pandas=True) for name in ("mean", "low", "high")}  # NaN: null
     columns = {"layer": layer, "head": head, "measure": [measure] * len(layer), **numbers, "texts": means.sources}
     return pa.table(columns, schema=TABLE)
-
-
-def _nullable(values: NDArray[np.float64]) -> pa.Array:
-    return pa.array(values, from_pandas=True)  # NaN becomes null

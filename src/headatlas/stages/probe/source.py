@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.atlas.display import mean_maps
 from headatlas.atlas.groups import group_column, read_groups
 from headatlas.atlas.model import load_model
 from headatlas.atlas.store import Atlas
@@ -19,6 +20,7 @@ from headatlas.models.encode import Encoded, Tokens
 from headatlas.models.groups import Group, image_groups, text_groups
 from headatlas.models.load import ModelLike
 from headatlas.models.model import Layer, Model
+from headatlas.models.shuffle import shuffled
 
 Map = NDArray[np.float32]
 
@@ -68,20 +70,32 @@ class Source:
         layers: list[dict[str, Any]] = self.atlas.header["model"]["layers"]
         return [(layer["index"], head) for layer in layers for head in range(layer["heads"])]
 
-    def maps(self, numbers: Sequence[int]) -> Iterator[ExampleMaps]:
-        """The full maps of some examples, as the model computes them, in the order of their lengths."""
-        for group in self.batches(numbers):
+    @cached_property
+    def mean_maps(self) -> NDArray[np.float64]:
+        """The mean pooled map of each head over all examples, (layer, head, r, r)."""
+        return mean_maps(self.atlas)
+
+    def maps(self, numbers: Sequence[int], *, shuffled_by: int | None = None) -> Iterator[ExampleMaps]:
+        """The full maps of some examples, as the model computes them, in the order of their lengths.
+
+        `shuffled_by` is a seed: the tokens of each text are shuffled before the model reads it.
+        """
+        for group in self.batches(numbers, shuffled_by=shuffled_by):
             record = capture.Record()
             capture.run(self.model, group.batch.inputs, record)
             for place, example in enumerate(group.places):
                 maps = [_cut(record.maps[layer.index], group, place, layer) for layer in self.model.layers]
                 yield ExampleMaps(numbers[example], group.encoded[place] if group.encoded else None, maps)
 
-    def batches(self, numbers: Sequence[int]) -> Iterator[Group]:
+    def batches(self, numbers: Sequence[int], *, shuffled_by: int | None = None) -> Iterator[Group]:
         """Some examples in batches of similar length; places are those in `numbers`."""
         if self.model.grid is not None:
             return image_groups(self.model, read_image_paths(self.atlas, numbers), MOST_TOKENS)
-        return text_groups(self.model, read_tokens(self.atlas, numbers), MOST_TOKENS)
+        encoded = read_tokens(self.atlas, numbers)
+        if shuffled_by is not None:
+            pairs = zip(encoded, numbers, strict=True)
+            encoded = [shuffled(example, shuffled_by, number) for example, number in pairs]
+        return text_groups(self.model, encoded, MOST_TOKENS)
 
 
 def _cut(maps: Any, group: Group, place: int, layer: Layer) -> Map:

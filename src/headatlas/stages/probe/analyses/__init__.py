@@ -15,6 +15,6 @@ from headatlas.stages.probe.analysis import Analysis
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_analyses = registry.methods(__name__, Analysis, first="spectrum")
+_analyses = registry.methods(__name__, Analysis, first="surface")
 ANALYSES: dict[str, type[Analysis]] = {name: analysis for name, (analysis, _) in _analyses.items()}
 FUNCTIONS: dict[str, Callable[..., pa.Table]] = {name: function for name, (_, function) in _analyses.items()}

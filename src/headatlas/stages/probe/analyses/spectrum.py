@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 
 from headatlas.atlas.store import AtlasLike
+from headatlas.numeric.metrics import entropy
 from headatlas.options import option, public
 from headatlas.stages.probe.analysis import ATLAS, MEASURES, MODEL, Analysis, Results, Shared
 
@@ -87,9 +88,8 @@ def _chain(example: ExampleMaps, layer: Layer) -> dict[str, Any]:
     rests = stationary(maps)
     tokens = example.tokens(layer, queries=False)
     special = tokens.special if tokens is not None else np.zeros(size, bool)
-    entropy = -(rests * np.log(np.where(rests > 0, rests, 1))).sum(-1)
-    rest = {"rests_first": rests[:, 0], "rests_special": rests[:, special].sum(-1), "rests_evenly": entropy}
-    return chain | rest | {"rests_evenly": entropy / np.log(size)}
+    rest = {"rests_first": rests[:, 0], "rests_special": rests[:, special].sum(-1)}
+    return chain | rest | {"rests_evenly": entropy(rests) / np.log(size)}
 
 
 @public(Spectrum.options(), MEASURES, ATLAS, MODEL)
