@@ -277,10 +277,13 @@ STAGES = _declare(
         "probe",
         "What does a head look at, and what does it write?",
         command="probe all",
+        listed=False,
         tables=(
             Table("probe_distances", "one row per pair of heads: Jensen–Shannon divergence", result="distances"),
             Table("probe_distance_map", "heads as points of the plane, and their order in a tree", result="distances"),
             Table("probe_distance_tree", "merges of the tree of heads", result="distances"),
+            Table("probe_pairs", "the pairs of tokens between which every head moves most", result="writes"),
+            Table("probe_writes", "how much every head writes, and from where", result="writes"),
             Table("probe_randomness", "how much every head depends on its input", result="randomness"),
             Table("probe_relations", "one row per relation of a treebank: its best head and offset", result="syntax"),
             Table("probe_syntax", "one row per relation, head and direction: share of words found", result="syntax"),

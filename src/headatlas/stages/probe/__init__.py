@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from headatlas.stages.probe.analyses.spectrum import spectrum
     from headatlas.stages.probe.analyses.surface import surface
     from headatlas.stages.probe.analyses.syntax import syntax
+    from headatlas.stages.probe.analyses.writes import writes
 
-__all__ = ["ANALYSES", "distances", "randomness", "spectrum", "surface", "syntax"]
+__all__ = ["ANALYSES", "distances", "randomness", "spectrum", "surface", "syntax", "writes"]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,7 @@ class ExampleMaps:
     number: int
     encoded: Encoded | None  # None for an image
     maps: list[Map]
+    values: list[Any] = field(default_factory=list)  # torch.Tensor (key head, key, feature) per layer, if asked for
 
     def tokens(self, layer: Layer, *, queries: bool) -> Tokens | None:
         """The tokens that are the queries, or the keys, of a layer; None for an image."""
@@ -75,17 +76,21 @@ class Source:
         """The mean pooled map of each head over all examples, (layer, head, r, r)."""
         return mean_maps(self.atlas)
 
-    def maps(self, numbers: Sequence[int], *, shuffled_by: int | None = None) -> Iterator[ExampleMaps]:
+    def maps(
+        self, numbers: Sequence[int], *, shuffled_by: int | None = None, values: bool = False
+    ) -> Iterator[ExampleMaps]:
         """The full maps of some examples, as the model computes them, in the order of their lengths.
 
-        `shuffled_by` is a seed: the tokens of each text are shuffled before the model reads it.
+        `shuffled_by` is a seed: the tokens of each text are shuffled before the model reads it. `values` keeps the
+        values of all keys as well.
         """
         for group in self.batches(numbers, shuffled_by=shuffled_by):
-            record = capture.Record()
+            record = capture.Record(vectors=values)
             capture.run(self.model, group.batch.inputs, record)
             for place, example in enumerate(group.places):
                 maps = [_cut(record.maps[layer.index], group, place, layer) for layer in self.model.layers]
-                yield ExampleMaps(numbers[example], group.encoded[place] if group.encoded else None, maps)
+                kept = [_cut_values(record, group, place, layer) for layer in self.model.layers if values]
+                yield ExampleMaps(numbers[example], group.encoded[place] if group.encoded else None, maps, kept)
 
     def batches(self, numbers: Sequence[int], *, shuffled_by: int | None = None) -> Iterator[Group]:
         """Some examples in batches of similar length; places are those in `numbers`."""
@@ -103,6 +108,11 @@ def _cut(maps: Any, group: Group, place: int, layer: Layer) -> Map:
     queries, keys = group.batch.extent(place, layer.kind)
     cut: Map = maps[place, :, :queries, :keys].float().numpy()
     return cut
+
+
+def _cut_values(record: capture.Record, group: Group, place: int, layer: Layer) -> Any:
+    keys = group.batch.extent(place, layer.kind)[1]
+    return record.values[layer.index][place, :, :keys]
 
 
 def drawn_examples(atlas: Atlas, count: int, seed: int) -> list[int]:
