@@ -30,7 +30,8 @@ class OutputWeights:
         """Norms ‖v W‖ (head, key) of values (key head, key, feature): what a weight of 1 on a key would write."""
         heads, shared = len(self.weight), len(values)
         spread = values.repeat_interleave(heads // shared, 0)  # query heads share the values of a key head
-        return torch.linalg.vector_norm(torch.einsum("hkf,hfo->hko", spread.float(), self.weight), dim=-1)
+        norms: Tensor = torch.linalg.vector_norm(torch.einsum("hkf,hfo->hko", spread.float(), self.weight), dim=-1)
+        return norms
 
 
 class _Outputs(capture.Record):
@@ -91,7 +92,8 @@ def _found(
 
 def _cut(module: nn.Module, layer: Layer, width: int, name: str) -> OutputWeights:
     """The weights of a projection by head; `Conv1D` of transformers stores them the other way round."""
-    weight: Any = module.weight.detach().float()
+    stored: Any = module.weight
+    weight = stored.detach().float()
     by_input = weight if type(module).__name__ == "Conv1D" else weight.T  # (head · feature, hidden)
     bias: Any = getattr(module, "bias", None)
     return OutputWeights(

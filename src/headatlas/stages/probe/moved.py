@@ -103,7 +103,7 @@ def strongest_pairs(source: Source, rows: pa.Table) -> pa.Table:
 
 
 def _distinct(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    kept = {}
+    kept: dict[tuple[str, str], dict[str, Any]] = {}
     for pair in pairs:
         kept.setdefault((pair["query_token"], pair["key_token"]), pair)
     return list(kept.values())

@@ -56,7 +56,10 @@ def _rows(example: ExampleMaps, layers: tuple[Layer, ...]) -> Iterator[dict[str,
 
 def joined(source: Source, rows: pa.Table, seed: int) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """The tables of all kinds of layers, and what the test of heads of one layer says."""
-    pairs, places, merges, tests = [], [], [], {}
+    pairs: list[dict[str, Any]] = []
+    places: list[dict[str, Any]] = []
+    merges: list[dict[str, Any]] = []
+    tests = {}
     for kind, heads in heads_by_kind(source.model.layers).items():
         chosen = rows.filter(pa.compute.equal(rows["kind"], kind))
         sums = np.stack(chosen["sums"].to_numpy())  # (example, pair)
