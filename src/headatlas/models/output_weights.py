@@ -6,6 +6,7 @@ that layer's attention.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,8 +72,11 @@ def _is_projection(module: nn.Module) -> bool:
 
 
 def _keep(inputs: dict[str, Tensor], name: str) -> Any:
+    """A hook that keeps the input of a module; other threads may run the same network meanwhile."""
+    thread = threading.get_ident()
+
     def hook(module: nn.Module, arguments: tuple[Any, ...]) -> None:
-        if arguments and isinstance(arguments[0], Tensor):
+        if threading.get_ident() == thread and arguments and isinstance(arguments[0], Tensor):
             inputs[name] = arguments[0].clone()
 
     return hook

@@ -30,8 +30,8 @@ def spectral_gap(maps: NDArray[Any], causal: bool) -> Floats:
 
     The eigenvalues of a causal map are its diagonal.
 
-    >>> spectral_gap(np.array([[0.9, 0.1], [0.2, 0.8]]), causal=False).round(6)
-    array(0.3)
+    >>> float(spectral_gap(np.array([[0.9, 0.1], [0.2, 0.8]]), causal=False).round(6))
+    0.3
     """
     exact = maps.astype(np.float64)
     values = np.diagonal(exact, axis1=-2, axis2=-1) if causal else np.linalg.eigvals(exact)

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from headatlas.models.model import Layer
-from headatlas.models.output_weights import OutputWeights, output_weights
+from headatlas.models.output_weights import OutputWeights
 from headatlas.stages.probe.measures import PART, PLACE, Measure
 from headatlas.stages.probe.source import ExampleMaps, Source
 
@@ -27,8 +27,7 @@ PAIRS = pa.schema([*PLACE, ("rank", pa.int32()), ("example", pa.int64()), *PAIR]
 
 def part_table(source: Source, numbers: list[int], measures: Sequence[Measure]) -> pa.Table:
     """One row per map: its measures, and its strongest pairs of tokens, special tokens left out."""
-    groups = source.batches(numbers[:1])
-    weights = output_weights(source.model, next(iter(groups)).batch)
+    weights = source.output_weights
     rows = [
         row
         for example in source.maps(numbers, values=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +21,7 @@ from headatlas.models.encode import Encoded, Tokens
 from headatlas.models.groups import Group, image_groups, text_groups
 from headatlas.models.load import ModelLike
 from headatlas.models.model import Layer, Model
+from headatlas.models.output_weights import OutputWeights, output_weights
 from headatlas.models.shuffle import shuffled
 
 Map = NDArray[np.float32]
@@ -53,11 +55,26 @@ class Source:
     atlas: Atlas
     numbers: list[int]
     given: ModelLike | None = None  # the model, where it cannot be loaded by the name that the atlas recorded
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    loaded: list[Model] = field(default_factory=list)
+    outputs: list[OutputWeights] = field(default_factory=list)
 
-    @cached_property
+    @property
     def model(self) -> Model:
-        """The model of the atlas, loaded at first use."""
-        return load_model(self.atlas, self.given)
+        """The model of the atlas, loaded at first use, by one thread."""
+        with self.lock:
+            if not self.loaded:
+                self.loaded.append(load_model(self.atlas, self.given))
+        return self.loaded[0]
+
+    @property
+    def output_weights(self) -> list[OutputWeights]:
+        """What heads write with, layer by layer, found at first use."""
+        with self.lock:
+            if not self.outputs:
+                trial = next(iter(self.batches(self.numbers[:1])))
+                self.outputs.extend(output_weights(self.model, trial.batch))
+        return self.outputs
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
