@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headatlas import data, errors, models, null, pipeline, plot, web
     from headatlas.atlas.store import Atlas, AtlasLike
-    from headatlas.stages import cluster, collect, correlate, features, project, qk, tsne
+    from headatlas.stages import cluster, collect, correlate, features, probe, project, qk, tsne
 
 __version__ = "0.1.0"
 __all__ = [
     "Atlas", "__version__", "cluster", "collect", "correlate", "data", "errors", "features", "models", "null",
-    "open", "pipeline", "plot", "project", "qk", "tsne", "web",
+    "open", "pipeline", "plot", "probe", "project", "qk", "tsne", "web",
 ]  # fmt: skip
 
-_STAGES = {"cluster", "collect", "correlate", "features", "project", "qk", "tsne"}
+_STAGES = {"cluster", "collect", "correlate", "features", "probe", "project", "qk", "tsne"}
 
 
 def open(path: AtlasLike) -> Atlas:  # noqa: A001 - read as headatlas.open

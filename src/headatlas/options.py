@@ -174,17 +174,27 @@ def combined(method: type, *shared: type, **defaults: Any) -> tuple[Option, ...]
 
 
 def public(
-    options: tuple[Option, ...], returns: str
+    options: tuple[Option, ...],
+    returns: str,
+    atlas: str = "An atlas with features.",
+    *more: tuple[str, str, str],
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Give a function of an atlas and `**shared` its full signature, and docs of its parameters and `returns`."""
+    """Give a function of an atlas and `**shared` its full signature, and docs of its parameters and `returns`.
+
+    `atlas` says what the atlas must have. `more` describes parameters that are no options: name, types and meaning.
+    """
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-        written = inspect.signature(function, eval_str=True)
+        try:
+            written = inspect.signature(function, eval_str=True)
+        except NameError:  # a type is imported for type checkers only
+            written = inspect.signature(function)
         keyword = inspect.Parameter.KEYWORD_ONLY
         parameters = [
             inspect.Parameter(option.name, keyword, default=option.default, annotation=option.annotation)
             for option in options
         ]
+        parameters += [written.parameters[name] for name, _, _ in more]
         signature = written.replace(parameters=[next(iter(written.parameters.values())), *parameters])
 
         @functools.wraps(function)
@@ -198,16 +208,18 @@ def public(
 
         complete.__signature__ = signature  # type: ignore[attr-defined]
         complete.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
-        complete.__doc__ = "\n".join((inspect.getdoc(function) or "", "", *_sections(options, returns)))
+        complete.__doc__ = "\n".join((inspect.getdoc(function) or "", "", *_sections(options, returns, atlas, more)))
         return complete
 
     return decorate
 
 
-def _sections(options: tuple[Option, ...], returns: str) -> list[str]:
+def _sections(
+    options: tuple[Option, ...], returns: str, atlas: str, more: tuple[tuple[str, str, str], ...]
+) -> list[str]:
     """The sections of a docstring on parameters and returns."""
     described = [(option.name, option.types, option.meaning) for option in options]
-    rows = [("atlas", "Atlas, str or path", "An atlas with features."), *described]
+    rows = [("atlas", "Atlas, str or path", atlas), *described, *more]
     parameters = [line for name, types, meaning in rows for line in (f"{name} : {types}", f"    {meaning}")]
     return ["Parameters", "----------", *parameters, "", "Returns", "-------", *inspect.cleandoc(returns).splitlines()]
 

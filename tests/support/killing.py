@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 import headatlas as ha
-from headatlas import cluster, collect, correlate, features, null, parallel, project, qk, tsne
+from headatlas import cluster, collect, correlate, features, null, parallel, probe, project, qk, tsne
 from headatlas.atlas import lock
 from headatlas.atlas.files import Files
 from headatlas.atlas.writer import Writer
@@ -44,6 +44,7 @@ def stages(model):
         "null": lambda path: null.references(ha.open(path), model=model),
         "tsne": lambda path: tsne.heads(ha.open(path), 0, heads=["L0", "L3"], restarts=8, iterations=120),
         "qk": lambda path: qk.embed(ha.open(path), "pca", tokens=40),
+        "probe": lambda path: probe.spectrum(ha.open(path), model=model, examples=16),
         "tsne compare": lambda path: tsne.compare(ha.open(path), heads="L0·H2 L1·H8", runs=2),
     }
 
@@ -110,7 +111,7 @@ def main(stage, base, work, kills):
     torch.set_num_threads(1)  # a process that has started threads must not be forked
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     parallel.cores = lambda: 1  # steps always come in the same order
-    collects = stage in ("collect", "null")
+    collects = stage in ("collect", "null", "probe")
     function, path = stages(ha.models.load("packaged") if collects else None)[stage], Path(work) / "x.atlas"
     if collects:
         collect.maps(ha.models.load("packaged"), ["compile the kernel"], "memory://warm", resolution=8)

@@ -61,6 +61,7 @@ class Table:
     note: str
     top: bool = False  # at the top of the atlas: a table that most users read first
     stage: str = ""
+    result: str = ""  # the one result of its stage that has it; empty if any may
 
     def path(self, folder: str) -> str:
         """Its path in the atlas; `folder` is that of the result it belongs to."""
@@ -270,6 +271,24 @@ STAGES = _declare(
             Table("qk_heads", "one row per head: scale, how far distance mirrors attention, trust of its plot"),
             Table("qk_map", "one row per head and kind of map: where the head lies among all heads"),
             Table("qk_related", "the heads nearest to each head, by kind of map"),
+        ),
+    ),
+    Stage(
+        "probe",
+        "What does a head look at, and what does it write?",
+        command="probe all",
+        listed=False,
+        tables=(
+            Table("probe_distances", "one row per pair of heads: Jensen–Shannon divergence", result="distances"),
+            Table("probe_distance_map", "heads as points of the plane, and their order in a tree", result="distances"),
+            Table("probe_distance_tree", "merges of the tree of heads", result="distances"),
+            Table("probe_pairs", "the pairs of tokens between which every head moves most", result="writes"),
+            Table("probe_writes", "how much every head writes, and from where", result="writes"),
+            Table("probe_randomness", "how much every head depends on its input", result="randomness"),
+            Table("probe_relations", "one row per relation of a treebank: its best head and offset", result="syntax"),
+            Table("probe_syntax", "one row per relation, head and direction: share of words found", result="syntax"),
+            Table("probe_surface", "attention of every head to positions, separators and the like", result="surface"),
+            Table("probe_spectrum", "effective rank, spectral gap and stationary distribution", result="spectrum"),
         ),
     ),
 )

@@ -95,8 +95,7 @@ class Atlas:
         return next(reversed(self.results(stage)), None)
 
     def needed(self, stage: str, of: str | None = None) -> str:
-        """The name of a finished result that is needed: the latest, or the one called `of`. The error says how to
-        make it."""
+        """The name of a finished result that is needed: the latest, or the one called `of`; else how to make it."""
         results = self.results(stage)
         if stage == schema.COLLECT and not results:
             raise StoreError(f"{self.files.url} is not complete. Run its `headatlas collect` command again to continue")
@@ -271,7 +270,7 @@ class Atlas:
     def has_table(self, name: str, of: str | None = None) -> bool:
         """Whether a table exists."""
         spec = schema.TABLES[name]
-        folder = self.folder(spec.stage, of)
+        folder = self.folder(spec.stage, of or spec.result)
         return folder is not None and self.files.exists(spec.path(folder))
 
     def tables(self) -> list[str]:
@@ -285,6 +284,7 @@ class Atlas:
         if name not in schema.TABLES:
             raise StoreError(f"there is no table {name!r}; the tables are: {', '.join(schema.TABLES)}")
         spec = schema.TABLES[name]
+        of = of or spec.result or None
         if not self.has_table(name, of):
             self._check_current(spec.stage, of)
             raise StoreError(self._missing_table(spec, of))
@@ -303,7 +303,7 @@ class Atlas:
         if others:
             result = f"{spec.stage} {of or self.latest(spec.stage)} of {self.files.url}"
             return f"{result} has no table {spec.name}. Choose a result that has it: {', '.join(others)}"
-        what = spec.name if of is None else f"{spec.name} of {of}"
+        what = spec.name if of in (None, spec.result) else f"{spec.name} of {of}"
         return f"{self.files.url} has no table {what} yet. Run `{self.command(spec.stage)}` first"
 
     # checksums

@@ -3,10 +3,10 @@
 import os
 import sys
 
-from headatlas.cli import check, collect, inspect, null, plot, qk, run, stages, tsne, web
+from headatlas.cli import check, collect, inspect, null, plot, probe, qk, run, stages, tsne, web
 from headatlas.cli.base import app
 
-__all__ = ["app", "check", "collect", "inspect", "main", "null", "plot", "qk", "run", "stages", "tsne", "web"]
+__all__ = ["app", "check", "collect", "inspect", "main", "null", "plot", "probe", "qk", "run", "stages", "tsne", "web"]
 
 
 def main() -> None:

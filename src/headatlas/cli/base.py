@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 ORDER = [
-    "demo", "run", "collect", "features", "cluster", "project", "correlate", "null", "tsne", "qk", "serve", "export",
-    "plot", "info", "table", "check", "encoder",
+    "demo", "run", "collect", "features", "cluster", "project", "correlate", "null", "tsne", "qk", "probe",
+    "serve", "export", "plot", "info", "table", "check", "encoder",
 ]  # fmt: skip
 
 

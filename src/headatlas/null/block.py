@@ -14,11 +14,12 @@ from headatlas.atlas import parts
 from headatlas.atlas.store import Atlas
 from headatlas.atlas.tokens import read_image_paths, read_tokens
 from headatlas.atlas.writer import Place, Writer
+from headatlas.models.groups import image_groups, text_groups
 from headatlas.models.model import Model
 from headatlas.models.shuffle import shuffled
 from headatlas.null.assignment import Assigned, Clusters
 from headatlas.numeric.threads import single_thread
-from headatlas.stages.collect.batches import image_groups, reduce_groups, text_groups
+from headatlas.stages.collect.batches import reduce_groups
 from headatlas.stages.features.block import encode
 from headatlas.stages.features.encoders import Encoder
 from headatlas.wording.nulls import REAL

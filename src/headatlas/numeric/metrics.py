@@ -30,6 +30,17 @@ def entropy(shares: NDArray[Any]) -> NDArray[np.float64]:
     return nats + 0.0  # turns -0.0 into 0.0
 
 
+def jensen_shannon(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+    """Jensen–Shannon divergence over the last axis, in nats: 0 for equal shares, ln 2 for disjoint ones.
+
+    >>> jensen_shannon(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[0.5, 0.5], [0.0, 1.0]])).round(3)
+    array([0.   , 0.693])
+    """
+    first, second = first.astype(np.float64), second.astype(np.float64)
+    excess = entropy((first + second) / 2) - (entropy(first) + entropy(second)) / 2
+    return np.maximum(excess, 0)  # rounding can make it negative
+
+
 def interval(draws: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The 95 % interval of bootstrap draws over the first axis; NaN where all draws are NaN, or there are none.
 

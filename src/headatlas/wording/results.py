@@ -110,6 +110,10 @@ def _qk(facts: Facts) -> str:
     return f"{method_name(facts['method'])} of {drawn}, {mirrors}"
 
 
+def _probe(facts: Facts) -> str:
+    return _texts(facts)
+
+
 LINES: dict[str, Callable[[Facts], str]] = {
     "features": _features,
     "cluster": _cluster,
@@ -118,4 +122,5 @@ LINES: dict[str, Callable[[Facts], str]] = {
     "null": _null,
     "tsne": _tsne,
     "qk": _qk,
+    "probe": _probe,
 }

@@ -12,9 +12,10 @@ from headatlas import models
 from headatlas.atlas.tokens import read_image_paths, read_tokens
 from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.errors import ModelError
+from headatlas.models.groups import Group, image_groups, text_groups
 from headatlas.models.model import Modality, Model
 from headatlas.numeric.threads import single_thread
-from headatlas.stages.collect.batches import Group, image_groups, reduce_groups, text_groups
+from headatlas.stages.collect.batches import reduce_groups
 from headatlas.stages.collect.options import Options
 from headatlas.stages.collect.plan import Plan
 from headatlas.stages.collect.reduce import Keep

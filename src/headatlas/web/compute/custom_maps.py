@@ -50,7 +50,8 @@ def reduced(runner: ModelRunner, snapshot: Snapshot, key: str, encoded: Encoded)
     """Pooled maps and statistics by the code of the stage `collect`. Call it in the thread of jobs."""
     made = runner.reduced.get(_key(snapshot, key))
     if made is None:
-        from headatlas.stages.collect.batches import reduce_groups, text_groups
+        from headatlas.models.groups import text_groups
+        from headatlas.stages.collect.batches import reduce_groups
         from headatlas.stages.collect.stat_axis import statistics_of
 
         model, options = runner.loader.load(snapshot.atlas), snapshot.atlas.options

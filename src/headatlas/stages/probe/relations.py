@@ -1,0 +1,129 @@
+"""Relations of a treebank: the best head and the best offset of each, chosen on one half and scored on the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from headatlas.numeric.metrics import interval
+from headatlas.stages.probe.dependencies import DOWN, UP, unpacked
+from headatlas.stages.probe.measures import PLACE
+from headatlas.stages.probe.source import Source
+
+OFFSETS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
+LEAST = 20  # cases of a relation; fewer are not ranked
+DRAWS = 1000  # of the bootstrap over sentences
+ALL = "all"
+NOT_IN_ALL = ("punct", "root")
+DIRECTIONS = (UP, DOWN)
+
+WHOLE, REAL, TEXT = pa.int32(), pa.float64(), pa.string()
+SCORED = [(f"{name}{end}", REAL) for name in ("accuracy", "baseline", "gain") for end in ("", "_low", "_high")]
+CHOSEN = [("offset", WHOLE), ("other_layer", WHOLE), ("other_head", WHOLE), ("other_direction", TEXT)]
+RELATIONS = pa.schema([("relation", TEXT), ("cases", WHOLE), *PLACE, ("direction", TEXT), *SCORED, *CHOSEN])
+SYNTAX = pa.schema([("relation", TEXT), *PLACE, ("direction", TEXT), ("cases", WHOLE), ("accuracy", REAL)])
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Words with their relation: which heads and offsets find the other end, by sentence."""
+
+    found: NDArray[np.bool_]  # (case, candidate): every head in both directions
+    fixed: NDArray[np.bool_]  # (case, offset)
+    sentence: NDArray[np.int64]  # (case,) group of the sentence, from 0
+    second: NDArray[np.bool_]  # (group,) whether it is in the second half
+
+    def of(self, chosen: NDArray[np.bool_]) -> Cases:
+        """Some of the cases."""
+        return Cases(self.found[chosen], self.fixed[chosen], self.sentence[chosen], self.second)
+
+
+def joined(source: Source, rows: pa.Table, seed: int) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """The tables `probe_relations` and `probe_syntax`, and how many words were compared."""
+    heads = source.heads
+    cases = _cases(source, rows, len(heads), seed)
+    relation = np.array(rows["relation"].to_pylist(), object)
+    names = [name for name, count in zip(*np.unique(relation.astype(str), return_counts=True), strict=True) if count]
+    groups = {ALL: ~np.isin(relation.astype(str), NOT_IN_ALL)} | {name: relation == name for name in names}
+    ranked, every = [], []
+    for name, chosen in groups.items():
+        every += _every(name, cases.found[chosen], heads)
+        if chosen.sum() >= LEAST and len(np.unique(cases.second[cases.sentence[chosen]])) == 2:
+            ranked.append(_best(name, cases.of(chosen), heads, seed))
+    ranked.sort(key=lambda row: (row["relation"] != ALL, -row["cases"]))
+    tables = {
+        "probe_relations": pa.Table.from_pylist(ranked, schema=RELATIONS),
+        "probe_syntax": pa.Table.from_pylist(every, schema=SYNTAX),
+    }
+    return tables, {"words": len(relation), "relations": len(names), "few": len(names) + 1 - len(ranked)}
+
+
+def _cases(source: Source, rows: pa.Table, heads: int, seed: int) -> Cases:
+    found = unpacked(rows["found"], heads).reshape(rows.num_rows, -1)
+    fixed = rows["offset"].to_numpy()[:, None] == np.array(OFFSETS)
+    groups, sentence = np.unique(source.groups[rows["example"].to_numpy()], return_inverse=True)
+    order = np.random.default_rng(seed).permutation(len(groups))
+    return Cases(found, fixed, sentence, order % 2 == 1)
+
+
+def _best(name: str, cases: Cases, heads: list[tuple[int, int]], seed: int) -> dict[str, Any]:
+    """The head and the offset that are best on each half, scored on the other; and the head that is best on all."""
+    second = cases.second[cases.sentence]
+    by_head, head_choices = cross_fitted(cases.found, second)
+    by_offset, offset_choices = cross_fitted(cases.fixed, second)
+    overall = int(cases.found.mean(0).argmax())
+    row: dict[str, Any] = {"relation": name, "cases": len(second), **_candidate(overall, heads)}
+    row |= scores(by_head, by_offset, cases.sentence, seed)
+    others = [choice for choice in head_choices if choice != overall]
+    other = _candidate(others[0], heads) if others else {"layer": None, "head": None, "direction": None}
+    row |= {f"other_{key}": value for key, value in other.items()}
+    return row | {"offset": OFFSETS[offset_choices[0]]}
+
+
+def cross_fitted(found: NDArray[np.bool_], second: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], list[int]]:
+    """For each case whether it is found by the candidate that is best on the other half; and the two candidates.
+
+    >>> found = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], bool)
+    >>> hits, choices = cross_fitted(found, np.array([False, False, True, True]))
+    >>> hits.tolist(), choices
+    ([True, True, False, True], [0, 0])
+    """
+    choices = [int(found[half].mean(0).argmax()) for half in (~second, second)]  # chosen on the first, on the second
+    hits: NDArray[np.bool_] = np.where(second, found[:, choices[0]], found[:, choices[1]])
+    return hits, choices
+
+
+def scores(
+    hits: NDArray[np.bool_], baseline: NDArray[np.bool_], sentence: NDArray[np.int64], seed: int
+) -> dict[str, float]:
+    """Shares of cases found by heads, by offsets, and their difference, with intervals by bootstrap over sentences."""
+    groups, place = np.unique(sentence, return_inverse=True)
+    sums = np.zeros((len(groups), 3))  # cases, found by heads, found by offsets
+    np.add.at(sums, place, np.stack([np.ones(len(hits)), hits, baseline], 1))
+    rng = np.random.default_rng(seed)
+    drawn = np.array([sums[rng.integers(0, len(groups), len(groups))].sum(0) for _ in range(DRAWS)])
+    numbers: dict[str, float] = {}
+    for name, column in (("accuracy", [1]), ("baseline", [2]), ("gain", [1, 2])):
+        sign = np.array([1, -1])[: len(column)]
+        low, high = interval((drawn[:, column] * sign).sum(1) / drawn[:, 0])
+        value = float((sums.sum(0)[column] * sign).sum() / sums[:, 0].sum())
+        numbers |= {name: value, f"{name}_low": float(low), f"{name}_high": float(high)}
+    return numbers
+
+
+def _candidate(number: int, heads: list[tuple[int, int]]) -> dict[str, Any]:
+    direction, place = divmod(number, len(heads))
+    return {"layer": heads[place][0], "head": heads[place][1], "direction": DIRECTIONS[direction]}
+
+
+def _every(name: str, found: NDArray[np.bool_], heads: list[tuple[int, int]]) -> list[dict[str, Any]]:
+    """Every head in both directions on one relation."""
+    shares = found.mean(0)
+    return [
+        {"relation": name, "cases": len(found), "accuracy": float(share), **_candidate(number, heads)}
+        for number, share in enumerate(shares)
+    ]

@@ -1,0 +1,62 @@
+"""From an analysis to its finished tables in the atlas."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from headatlas import options
+from headatlas.atlas import engine, parts
+from headatlas.atlas.store import Atlas, AtlasLike
+from headatlas.atlas.writer import Place, Writer
+from headatlas.errors import DataError
+from headatlas.models.load import ModelLike
+from headatlas.numeric.threads import single_thread
+from headatlas.stages.probe.analysis import Analysis, Results
+from headatlas.stages.probe.source import Source, drawn_examples
+
+
+def run(atlas: AtlasLike, analysis: Analysis, model: ModelLike | None = None) -> pa.Table:
+    """Run an analysis, or continue where an earlier run stopped, and return its main table."""
+    options.check(analysis)
+    atlas = Atlas.open(atlas)
+    atlas.needed("collect")
+    if reason := analysis.missing(atlas):
+        raise DataError(f"{atlas.files.url}: {reason}")
+    with engine.result(atlas, "probe", analysis.name, asdict(analysis)) as result:
+        if not result.finished:
+            _run(atlas, result, analysis, model)
+    return atlas.table(analysis.table)
+
+
+def _run(atlas: Atlas, result: engine.Result, analysis: Analysis, model: ModelLike | None) -> None:
+    source = Source(atlas, drawn_examples(atlas, analysis.examples, analysis.seed), model)
+    size = analysis.block or len(source.numbers)
+    tasks = [source.numbers[start : start + size] for start in range(0, len(source.numbers), size)]
+
+    def join(rows: pa.Table) -> Results:
+        tables, facts = analysis.join(source, rows)
+        return tables, {"analysis": analysis.name, "examples": len(source.numbers)} | dict(facts)
+
+    work = ProbeBlock(result.place, analysis, source, tasks)
+    parts.run(result, work, [range(len(task)) for task in tasks], f"probe {analysis.name}", join, unit="examples")
+
+
+@dataclass(frozen=True)
+class ProbeBlock:
+    """The function that is run on the number of each block; returns the number of examples done."""
+
+    place: Place
+    analysis: Analysis
+    source: Source
+    tasks: list[list[int]]
+
+    @single_thread("torch")
+    def __call__(self, number: int) -> int:
+        """Write the part of one block."""
+        numbers = self.tasks[number]
+        table: Any = self.analysis.part(self.source, numbers)
+        parts.write_part(Writer(self.place), number, table)
+        return len(numbers)
