@@ -195,7 +195,8 @@ class Page:
         colorbar = self.figure.colorbar(image, cax=bar, orientation="horizontal")
         colorbar.outline.set_visible(False)
         if isinstance(image.norm, LogNorm):
-            colorbar.locator = LogLocator(subs=(1,) if image.norm.vmax > 100 * image.norm.vmin else (1, 3))
+            low, high = image.get_clim()
+            colorbar.locator = LogLocator(subs=(1,) if high > 100 * low else (1, 3))
             colorbar.formatter = FuncFormatter(lambda value, _: f"{value:g}")
             colorbar.minorticks_off()
         else:
