@@ -104,7 +104,10 @@ def test_columns_are_those_of_the_table(atlas, client, card):
         sent = words(ask(client, ENDPOINTS.qk_column, embedding="pca", column=column["name"]))
         stored = table[column["name"]].to_pylist()
         if column["kind"] == "number":
-            assert decoded(sent, column["low"], column["high"]) == pytest.approx(stored, abs=column["high"] / 1e4)
+            if column["name"] in qk.SPECIAL_IS_NEGATIVE:  # special tokens are sent as unknown
+                stored = [np.nan if value < 0 else value for value in stored]
+            near = pytest.approx(stored, abs=column["high"] / 1e4, nan_ok=True)
+            assert decoded(sent, column["low"], column["high"]) == near
         else:
             assert [column["categories"][code] for code in sent] == [str(value).lower() for value in stored]
 

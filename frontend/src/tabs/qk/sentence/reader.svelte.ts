@@ -1,4 +1,5 @@
 // The state of the views of one example: the head, its map, the vectors, and the pair of tokens that is looked at.
+import { TEXT_FIELDS } from "../../../lib/keys";
 import { resource } from "../../../lib/resource.svelte";
 import { route } from "../../../lib/route.svelte";
 import { headKey, selection, type HeadRef } from "../../../lib/selection.svelte";
@@ -107,6 +108,14 @@ export class ReaderState {
   pin(wanted: Focus, more = false) {
     if (this.seen) route.go({ params: { token: togglePin(this.seen, this.pins, wanted, more), point: null } });
   }
+  /** Esc clears the pins. A dimension that arrow keys marked in the strips comes first: the strips clear it themselves. */
+  escape = (event: KeyboardEvent) => {
+    const within = (elements: string) => (event.target as HTMLElement).closest?.(elements);
+    if (event.key !== "Escape" || !route.params.token || within(`${TEXT_FIELDS}, [role=menu]`)) return;
+    if (this.marked !== null && within(".strips")) return;
+    event.stopImmediatePropagation(); // the selection stays
+    route.go({ params: { token: null } });
+  };
   /** Pin the query that is shown, and a key. */
   pinKey(key: number) {
     const { seen, pair } = this;
