@@ -176,7 +176,7 @@ def test_flows_of_an_image(browser, shown, drawn_images):
         given = {kind: (weights[1:, 1:] * mask).sum() / 36 for kind, mask in kinds.items()}
         spoken = sentence(page, "On image 0, patches in L1·H2 ")
         kind = next(kind for kind in kinds if kind in spoken)
-        assert f"{given[kind]:.0%} of their attention to {kind}; even attention would give" in spoken
+        assert f" {given[kind]:.0%} " in spoken and f" to {kind}; even attention would give" in spoken
         accessible(page)
         box = patches.bounding_box()
         page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.4)

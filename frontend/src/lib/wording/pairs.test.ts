@@ -27,7 +27,7 @@ it("says where patches look", () => {
   expect(flowSentence({ ...facts, shares: sink, special: ["[CLS]", "[DIST]"] })).toContain("to special tokens; ");
   const alike = { itself: 0.03, beside: 0.12, farther: 0.84, special: 0.01 };
   expect(flowSentence({ ...facts, shares: alike })).toBe(
-    "On image 5, patches in L2·H9 look at near and far patches alike: they give 12% of their attention to patches next to them; even attention would give 10%.",
+    "On image 5, patches in L2·H9 look near and far alike: 12% goes to patches next to them; even attention would give 10%.",
   );
   expect(flowSentence({ ...facts, shares: null })).toBe("Of L2·H9 on image 5, only the pooled map is known.");
 });

@@ -57,7 +57,7 @@ export function flowSentence(facts: {
   const compared = (name: keyof Shares) => `; even attention would give ${percent(even[name])}.`;
   return excess(most) >= EXCESS
     ? `${start} give ${gives(most)}${compared(most)}`
-    : `${start} look at near and far patches alike: they give ${gives("beside")}${compared("beside")}`;
+    : `${start} look near and far alike: ${percent(shares.beside)} goes to ${names.beside}${compared("beside")}`;
 }
 
 const steps = (by: number, noun: string, before: string, after: string) =>
