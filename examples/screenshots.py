@@ -34,6 +34,7 @@ PLACES = {
     "qk-sentence": "#/qk/2.9?view=sentence&head=2.9&example=133&as=arcs&token=52,2",
     "qk-average": "#/qk/1.7?view=average&head=1.7",
 }
+IMAGE_PLACES = {"qk-image": "#/qk/3.3?view=image&head=3.3&example=4&flow=strongest"}
 
 
 def shoot(page, url: str, place: str) -> bytes:
@@ -42,7 +43,9 @@ def shoot(page, url: str, place: str) -> bytes:
     page.goto(f"{url}{place}")
     page.wait_for_load_state("networkidle")
     until(page, "document.querySelectorAll('.skeleton').length === 0", 60)
-    if place.startswith(("#/maps", "#/qk")) and not re.search("view=(sentence|average)", place):  # these draw points
+    if place.startswith(("#/maps", "#/qk")) and not re.search(
+        "view=(sentence|image|average)", place
+    ):  # these draw points
         until(page, "performance.getEntriesByName('points:complete').length", 60)
     page.wait_for_timeout(500)
     return page.screenshot()
@@ -56,13 +59,20 @@ def save(picture: bytes, target: Path) -> None:
 
 def main() -> None:
     atlas = ha.pipeline.run("packaged", "sample", ROOT / "demo.atlas", projection="tsne", null=True)
-    ha.qk.embed(atlas)
+    images = ha.collect.maps("packaged:vit", ha.data.load("sample:images", limit=100), ROOT / "demo-images.atlas")
+    for each, places in ((atlas, PLACES), (images, IMAGE_PLACES)):
+        ha.qk.embed(each)
+        shoot_all(each, places)
+
+
+def shoot_all(atlas: ha.Atlas, places: dict[str, str]) -> None:
+    """Screenshots of some places of the page, light and dark."""
     served = ha.web.open(atlas)
     try:
         with launched() as browser:
             for theme in ("light", "dark"):
                 page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=theme)
-                for name, place in PLACES.items():
+                for name, place in places.items():
                     save(shoot(page, served.url, place), ROOT / "docs" / "images" / f"page-{name}-{theme}.png")
                 page.close()
     finally:
