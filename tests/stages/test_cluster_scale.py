@@ -124,7 +124,8 @@ def test_two_processes_give_the_same_bits(in_threads, tmp_path):
 
 
 def test_a_dask_cluster_gives_the_same_bits(in_threads, tmp_path):
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
     ) as workers:

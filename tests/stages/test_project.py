@@ -134,7 +134,8 @@ def test_processes_change_nothing(atlas, pieces):
 
 
 def test_a_dask_cluster_gives_the_same_bits(atlas, pieces):
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
     ) as workers:

@@ -263,7 +263,8 @@ def test_processes_and_a_dask_cluster_change_nothing(collected, tmp_path):
     paths = [shutil.copytree(collected.files.url, tmp_path / f"{n}.atlas") for n in range(3)]
     here = outcome(paths[0])
     assert outcome(paths[1], workers=2) == here
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
     ) as workers:

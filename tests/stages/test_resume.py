@@ -106,7 +106,8 @@ def test_local_processes_give_the_same_bits(undisturbed, tmp_path, monkeypatch):
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_same_bits(undisturbed, tmp_path):
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     path = tmp_path / "x.atlas"
     with distributed.LocalCluster(
         n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
@@ -130,7 +131,6 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bits(undisturbed, tmp_path
 
 
 def test_no_scheduler_at_the_address(tmp_path):
-    pytest.importorskip("distributed")
     with pytest.raises(WorkerError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         ha.collect.maps("packaged", dataset(), tmp_path / "x.atlas", scheduler="tcp://127.0.0.1:9", **OPTIONS)
 

@@ -48,7 +48,8 @@ def test_dictionary_columns_are_decoded(folder):
 
 
 def test_files_saved_by_the_datasets_library(folder):
-    datasets = pytest.importorskip("datasets")
+    import datasets
+
     datasets.Dataset.from_list(ROWS).save_to_disk("saved")
     (file,) = Path("saved").glob("data-*.arrow")
     assert list(load(str(file))) == EXPECTED

@@ -196,7 +196,8 @@ def test_fingerprint_of_a_folder_follows_names_and_contents():
 
 @pytest.fixture
 def datasets(tmp_path, monkeypatch):
-    library = pytest.importorskip("datasets", reason="the datasets library is not installed")
+    import datasets as library
+
     monkeypatch.setattr(library.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
     library.disable_progress_bars()
     return library

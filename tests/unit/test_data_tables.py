@@ -7,6 +7,7 @@ from pathlib import Path
 import datasets
 import numpy as np
 import pandas as pd
+import polars
 import pyarrow
 import pytest
 
@@ -23,10 +24,6 @@ ROWS = [
 COLUMNS = {name: [row[name] for row in ROWS] for name in ROWS[0]}
 
 
-def polars_frame():
-    return pytest.importorskip("polars").DataFrame(COLUMNS)
-
-
 class Exported:
     """Named columns in another library that exports Arrow data, as polars and duckdb do."""
 
@@ -38,7 +35,7 @@ class Exported:
 
 KINDS = {
     "pandas": lambda: pd.DataFrame(COLUMNS).astype({"stars": "Int64"}),
-    "polars": polars_frame,
+    "polars": lambda: polars.DataFrame(COLUMNS),
     "exported": Exported,
     "pyarrow": lambda: pyarrow.table(COLUMNS),
     "batch": lambda: pyarrow.record_batch(COLUMNS),
