@@ -24,9 +24,11 @@ from headatlas.data import Example
 from headatlas.models import Encoded, Model
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import encode
+from support.compared import compared  # noqa: F401 - fixtures
 from support.families import FAMILIES, VOCABULARY, Family
 from support.nulls import null_atlas, null_copy, null_images, packaged_model  # noqa: F401 - fixtures
 from support.pages import blind, browser, demo, exported, images, live, pairs, place  # noqa: F401 - fixtures
+from support.served import passes  # noqa: F401 - fixtures
 
 torch.set_num_threads(1)
 
@@ -109,6 +111,9 @@ SLOW = {  # files that `make quick` leaves out
     "stages/test_kills.py",
     "stages/test_resume.py",
     "stages/test_encoder.py",
+    "stages/test_evaluate.py",
+    "stages/test_compare.py",
+    "stages/test_compare_heads.py",
     "stages/test_features_vision.py",
     "stages/test_cluster_scale.py",
     "stages/test_collect_families.py",

@@ -12,17 +12,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headatlas import data, errors, models, null, pipeline, plot, web
+    from headatlas import compare, data, errors, evaluate, models, null, pipeline, plot, web
     from headatlas.atlas.store import Atlas, AtlasLike
-    from headatlas.stages import cluster, collect, correlate, features, probe, project, qk, tsne
+    from headatlas.stages import cluster, collect, correlate, features, finetune, probe, project, qk, tsne
 
 __version__ = "0.1.0"
 __all__ = [
-    "Atlas", "__version__", "cluster", "collect", "correlate", "data", "errors", "features", "models", "null",
-    "open", "pipeline", "plot", "probe", "project", "qk", "tsne", "web",
+    "Atlas", "__version__", "cluster", "collect", "compare", "correlate", "data", "errors", "evaluate", "features",
+    "finetune", "models", "null", "open", "pipeline", "plot", "probe", "project", "qk", "tsne", "web",
 ]  # fmt: skip
 
-_STAGES = {"cluster", "collect", "correlate", "features", "probe", "project", "qk", "tsne"}
+_STAGES = {"cluster", "collect", "correlate", "features", "finetune", "probe", "project", "qk", "tsne"}
 
 
 def open(path: AtlasLike) -> Atlas:  # noqa: A001 - read as headatlas.open

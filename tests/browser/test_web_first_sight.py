@@ -9,9 +9,8 @@ import pytest
 import headatlas as ha
 from headatlas import null, wording
 from headatlas.atlas.findings import read_findings
-from headatlas.web.export import export
-from support.browser import until
-from support.pages import file_server, looking
+from support.browser import location, until
+from support.pages import as_files, looking, serving
 from support.walking import accessible, settled
 
 
@@ -27,15 +26,9 @@ def atlas(demo, tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["served", "exported"])
 def url(request, atlas, tmp_path_factory):
-    if request.param == "exported":
-        folder = tmp_path_factory.mktemp("sight-site")
-        export(atlas, folder / "site", full=0)
-        with file_server(folder / "site") as address:
-            yield address
-        return
-    shown = ha.web.open(atlas)
-    yield shown.url
-    shown.close()
+    live = request.param == "served"
+    with serving(atlas) if live else as_files(atlas, tmp_path_factory.mktemp("sight-site")) as address:
+        yield address
 
 
 def seen(page, place):
@@ -79,7 +72,7 @@ def test_findings_lead_to_heads_texts_and_the_grid(browser, url, atlas):
         page.go_back()
         settled(page)
         findings.get_by_role("link", name=" more").first.click()
-        assert f"color=change%3A{first.column}" in page.url and f"sort=change%3A{first.column}" in page.url
+        assert f"color=change%3A{first.column}" in location(page) and f"sort=change%3A{first.column}" in location(page)
         page.get_by_text("Heads, ranked").wait_for()
         page.get_by_text(f"change with {first.column}").first.wait_for()
         findings.get_by_role("link").nth(1).click()

@@ -1,5 +1,6 @@
 """The tab Data in a real browser: histograms of the columns, and filters that intersect."""
 
+from support.browser import location
 from support.pages import looking
 from support.walking import accessible, sentence, settled
 
@@ -16,7 +17,7 @@ def test_bars_filter_the_texts(browser, place):
         topic = columns.get_by_label("topic", exact=True)
         bar = topic.get_by_role("button", name="topic ").first
         bar.click()
-        assert "in.topic=" in page.url and bar.get_attribute("aria-pressed") == "true"
+        assert "in.topic=" in location(page) and bar.get_attribute("aria-pressed") == "true"
         sentence(page, "of 140 texts: topic")
         part = listed.count()
         assert 0 < part < 140
@@ -25,11 +26,11 @@ def test_bars_filter_the_texts(browser, place):
         length.nth(fullest).click()
         sentence(page, "of 140 texts: tokens", "and topic")
         assert 0 < listed.count() <= part
-        address = page.url
+        address = location(page)
         page.reload()
         settled(page)
-        assert page.url == address and 0 < listed.count() <= part
+        assert location(page) == address and 0 < listed.count() <= part
         page.get_by_role("button", name="Clear filters").click()
         assert sentence(page, "tokens each") == unfiltered and listed.count() == 140
         listed.first.get_by_role("link").click()
-        assert "#/examples/0" in page.url
+        assert "#/examples/0" in location(page)

@@ -11,23 +11,21 @@ import pytest
 import headatlas as ha
 from headatlas.stages.correlate.dataset_columns import LENGTH_LABELS
 from headatlas.web.export import export
-from support.browser import until
-from support.pages import NASTY, file_server, looking
+from support.browser import location, until
+from support.pages import NASTY, file_server, looking, serving
 from support.walking import accessible, export_as, lasso, sentence, settled
 
 
 @pytest.fixture(scope="module")
 def pictured(images):
-    shown = ha.web.open(images)
-    yield shown.url
-    shown.close()
+    with serving(images) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
 def paired(pairs):
-    shown = ha.web.open(pairs)
-    yield shown.url
-    shown.close()
+    with serving(pairs) as url:
+        yield url
 
 
 RING = """(ring => ring && (({ x, y, width, height }) => ({ x: x + width / 2, y: y + height / 2 }))(
@@ -102,7 +100,7 @@ def test_clusters(browser, place, demo):
         evidence = [row for row in demo.table("evidence").to_pylist() if row["cluster"] == previous["cluster"]]
         strongest = next(row for row in evidence if row["statistic"] == "previous")
         assert abs(float(exported["previous"]["delta [-1 to 1]"]) - strongest["delta"]) < 1e-6
-        address = page.url
+        address = location(page)
         last = previous["cluster"] == len(rows) - 1
         page.keyboard.press("ArrowLeft" if last else "ArrowRight")
         until(page, f"location.href !== {address!r}")
@@ -119,7 +117,7 @@ def test_head(browser, place):
         accessible(page)
         page.keyboard.press("ArrowDown")
         sentence(page, "L1·H2")
-        assert "#/head/1.2" in page.url
+        assert "#/head/1.2" in location(page)
         page.keyboard.press("ArrowLeft")
         sentence(page, "L1·H1")
         page.get_by_label("Most similar heads", exact=True).get_by_role("link").first.click()
@@ -171,7 +169,7 @@ def test_examples(browser, place):
         page.get_by_label("Hide special tokens").check()
         page.get_by_label("Whole words").check()
         settled(page)
-        assert "special=0" in page.url and "words=1" in page.url
+        assert "special=0" in location(page) and "words=1" in location(page)
         assert page.locator("[data-unit]", has_text="[CLS]").count() == 0
         page.go_back()
         until(page, "!location.hash.includes('words=1')")
@@ -189,7 +187,7 @@ def test_a_custom_text(browser, live):
         page.get_by_test_id("heat-map").wait_for()
         page.get_by_test_id("arcs").wait_for()
         settled(page)
-        address = page.url
+        address = location(page)
         page.goto("about:blank")
         page.goto(f"{address}&as=flow")
         page.get_by_test_id("heat-map").wait_for()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import headatlas as ha
-from support.browser import until
-from support.pages import file_server, looking
+from support.browser import location, until
+from support.pages import file_server, looking, serving
 from support.walking import accessible, lasso, sentence, settled
 
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -22,9 +22,8 @@ def atlas(images, tmp_path):
 
 @pytest.fixture
 def url(atlas):
-    page = ha.web.open(atlas, edit=True)
-    yield page.url
-    page.close()
+    with serving(atlas, edit=True) as url:
+        yield url
 
 
 def stored(atlas):
@@ -124,7 +123,7 @@ def test_a_selection_is_saved_and_opened(browser, url, atlas):
         accessible(page)
         page.keyboard.press("Enter")
         text = sentence(page, "of the selection “the middle”")
-        assert "saved=the+middle" in page.url and "lasso=" not in page.url
+        assert "saved=the+middle" in location(page) and "lasso=" not in location(page)
         saved = stored(atlas)["selections"][0]
         assert saved["name"] == "the middle" and f"{len(saved['maps']):,} maps" in text
         accessible(page)

@@ -8,23 +8,16 @@ import io
 import numpy as np
 import pytest
 
-import headatlas as ha
-from headatlas.web.export import export
-from support.pages import file_server, looking
+from support.browser import location
+from support.pages import as_files, looking, serving
 from support.walking import accessible, export_as, sentence, settled
 
 
 @pytest.fixture(scope="module", params=["served", "exported"])
 def url(request, null_images, tmp_path_factory):
-    if request.param == "exported":
-        folder = tmp_path_factory.mktemp("null-site")
-        export(null_images, folder / "site", full=0)
-        with file_server(folder / "site") as address:
-            yield address
-        return
-    shown = ha.web.open(null_images)
-    yield shown.url
-    shown.close()
+    live = request.param == "served"
+    with serving(null_images) if live else as_files(null_images, tmp_path_factory.mktemp("null-site")) as address:
+        yield address
 
 
 def test_null_models_stand_beside_patterns(browser, url, null_images):
@@ -78,5 +71,5 @@ def test_heads_that_treat_an_image_unlike_others(browser, url, null_images):
         assert entries.first.inner_text().startswith(f"L{layer}·H{head}")
         assert entries.count() == min(6, counts[example]) and entries.first.locator("canvas").count() == 2
         entries.first.get_by_role("link").click()
-        assert f"heads={layer}.{head}" in page.url
+        assert f"heads={layer}.{head}" in location(page)
         accessible(page)

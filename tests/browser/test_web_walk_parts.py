@@ -9,7 +9,7 @@ import numpy as np
 
 import headatlas as ha
 from headatlas.data.text_columns import QUOTATION_MARKS
-from support.browser import until
+from support.browser import location, until
 from support.pages import looking
 from support.walking import accessible, export_as, lasso, sentence, settled
 
@@ -45,11 +45,11 @@ def test_a_head_on_texts_with_and_without_quotation_marks(browser, place, demo):
         assert first.locator("a").inner_text() == str(highest)
         settled(page)
         accessible(page)
-        address = page.url
+        address = location(page)
         assert all(part in address for part in ("split=quotation", "part=true", "sort=", "order=down"))
         page.reload()
         settled(page)
-        assert page.url == address and table.locator("tr.row").first.locator("a").inner_text() == str(highest)
+        assert location(page) == address and table.locator("tr.row").first.locator("a").inner_text() == str(highest)
         _, content = export_as(page, page.locator("section.figure", has=table), "CSV")
         rows = list(csv.DictReader(io.StringIO(content.decode())))
         assert len(rows) == quoted().sum() and rows[0]["text"] == str(highest)
@@ -63,9 +63,9 @@ def test_a_part_of_few_texts_has_no_interval(browser, live):
         split = page.get_by_test_id("split")
         split.wait_for()
         until(page, "document.body.innerText.includes('too few texts for an interval (7, 20 are needed)')")
-        before = page.url
+        before = location(page)
         page.get_by_label("Compare").select_option(index=3)
-        assert page.url != before and "first=" in page.url and "second=" in page.url
+        assert location(page) != before and "first=" in location(page) and "second=" in location(page)
 
 
 def test_filters_of_maps_apply_together(browser, place):
@@ -80,13 +80,13 @@ def test_filters_of_maps_apply_together(browser, place):
         assert f"{water} of 10,080 maps" in chips.inner_text()
         chips.get_by_role("button", name="Remove the filter L3·H5").click()
         sentence(page, f"{72 * water:,} maps on texts with “water”")
-        assert "head=" not in page.url
+        assert "head=" not in location(page)
         lasso(page)
         sentence(page, "selected on texts with “water”")
         assert 0 < int(chips.inner_text().split(" of ")[0].replace(",", "")) < 72 * water
         chips.get_by_role("button", name="Clear all").click()
         sentence(page, "10,080 maps of 72 heads")
-        assert "q=" not in page.url and "lasso=" not in page.url
+        assert "q=" not in location(page) and "lasso=" not in location(page)
 
 
 def test_searches_fold_apostrophes(browser, live):
@@ -129,7 +129,7 @@ def test_zoom_to_the_selected_points(browser, live):
         sentence(page, "maps of L3·H5")
         page.get_by_role("button", name="Zoom to the selected points").click()
         until(page, "location.hash.includes('at=')")
-        zoom = float(page.url.split("at=")[1].split("&")[0].replace("%2C", ",").split(",")[2])
+        zoom = float(location(page).split("at=")[1].split("&")[0].replace("%2C", ",").split(",")[2])
         assert zoom > 1.2
         canvas = page.locator("canvas[role=application]")
         canvas.press("0")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 import headatlas as ha
-from headatlas.web.export import export
-from support.browser import until
-from support.pages import file_server, looking
+from support.browser import location, until
+from support.pages import as_files, looking, serving
 from support.walking import PIXELS, accessible, export_as, lasso, sentence, settled
 
 MARGINS = 52  # for the names of layers and heads
@@ -39,17 +38,14 @@ def atlas(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def served(atlas):
-    shown = ha.web.open(atlas)
-    yield shown.url
-    shown.close()
+    with serving(atlas) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
 def site(atlas, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("export") / "site"
-    export(atlas, folder, full=0)
-    with file_server(folder.parent) as url:
-        yield f"{url}site/"
+    with as_files(atlas, tmp_path_factory.mktemp("export")) as url:
+        yield url
 
 
 @pytest.fixture(params=["served light", "site dark"])
@@ -86,7 +82,7 @@ def test_the_matrix_shows_every_head_and_opens_one(browser, place, atlas):
         accessible(page)
         page.mouse.click(*cell(page, 0, 2))
         sentence(page, "L0·H2 groups queries and keys by position")
-        assert "#/qk/0.2" in page.url and "head=0.2" in page.url
+        assert "#/qk/0.2" in location(page) and "head=0.2" in location(page)
         settled(page)
         accessible(page)
         page.keyboard.press("ArrowRight")
@@ -97,7 +93,7 @@ def test_the_matrix_shows_every_head_and_opens_one(browser, place, atlas):
         until(page, CHANGED)
         page.mouse.dblclick(*cell(page, 2, 9))
         sentence(page, "L2·H9")
-        assert "view=single" in page.url
+        assert "view=single" in location(page)
         page.get_by_role("link", name="Head", exact=True).click()
         sentence(page, "L2·H9")
         page.get_by_role("link", name="its queries and keys").click()
@@ -133,7 +129,7 @@ def test_a_search_lights_up_every_occurrence_in_all_heads(browser, served, atlas
         accessible(page)
         page.keyboard.press("Escape")  # the checkbox has the focus, which is no text field
         sentence(page, "72 heads")
-        assert "q=" not in page.url and field.input_value() == ""
+        assert "q=" not in location(page) and field.input_value() == ""
 
 
 def test_zoom_and_pan_of_the_matrix_are_in_the_address(browser, served):
@@ -144,7 +140,7 @@ def test_zoom_and_pan_of_the_matrix_are_in_the_address(browser, served):
         page.get_by_role("button", name="Zoom in").click()
         until(page, "location.hash.includes('at=')")
         until(page, CHANGED)
-        address = page.url
+        address = location(page)
         page.goto("about:blank")
         page.goto(address)
         drawn(page)
@@ -182,7 +178,7 @@ def test_one_head_with_its_points_lines_and_lasso(browser, place, atlas):
         lasso(page)
         sentence(page, "selected:")
         rows = page.get_by_test_id("selected")
-        assert "Tokens" in rows.inner_text() and "lasso=" in page.url
+        assert "Tokens" in rows.inner_text() and "lasso=" in location(page)
         accessible(page)
         page.keyboard.press("Escape")
         until(page, "!location.hash.includes('lasso=')")
@@ -201,7 +197,7 @@ def test_a_chosen_point_is_the_example_of_other_tabs(browser, served, atlas):
         sentence(page, "L1·H4")
         page.get_by_role("link", name="on Examples").click()
         until(page, f"location.hash.startsWith('#/examples/{example}?')")
-        assert "head=1.4" in page.url
+        assert "head=1.4" in location(page)
         sentence(page)
         page.get_by_role("link", name="Queries & keys", exact=True).click()
         sentence(page, "L1·H4")

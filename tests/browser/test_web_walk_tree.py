@@ -9,9 +9,8 @@ import pytest
 
 import headatlas as ha
 from headatlas import cluster
-from headatlas.web.export import export
-from support.browser import until
-from support.pages import file_server, looking
+from support.browser import location, until
+from support.pages import as_files, looking, serving
 from support.walking import accessible, saved, sentence, settled
 
 LEGEND = "document.querySelectorAll('[aria-label=\"Clusters, the largest first\"] button.row')"
@@ -33,17 +32,14 @@ def nodes(atlas):
 
 @pytest.fixture(scope="module")
 def served(atlas):
-    shown = ha.web.open(atlas)
-    yield shown.url
-    shown.close()
+    with serving(atlas) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
 def site(atlas, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("export") / "site"
-    export(atlas, folder, full=0)
-    with file_server(folder.parent) as url:
-        yield f"{url}site/"
+    with as_files(atlas, tmp_path_factory.mktemp("export")) as url:
+        yield url
 
 
 @pytest.fixture(params=["served light", "site dark"])
@@ -67,17 +63,17 @@ def test_overview_follows_the_level(browser, place, nodes):
         page.evaluate("""(slider => { slider.value = 4; slider.dispatchEvent(new Event("input", { bubbles: true })); })(
             document.querySelector("input[type=range]"))""")
         sentence(page, "4 patterns")
-        assert "level=4" in page.url and page.evaluate(f"{LEGEND}.length") == 4
+        assert "level=4" in location(page) and page.evaluate(f"{LEGEND}.length") == 4
         assert page.evaluate(COLORS) != colors
         until(page, f"({PICTURE}) !== {picture!r}")
         accessible(page)
         page.keyboard.press("]")
         sentence(page, "5 patterns")
         for _ in range(3):  # at most: changes in quick succession are one step
-            if "level" in page.url:
+            if "level" in location(page):
                 page.go_back()
         sentence(page, f"{default} patterns")
-        assert "level" not in page.url and page.evaluate(COLORS) == colors
+        assert "level" not in location(page) and page.evaluate(COLORS) == colors
         until(page, f"({PICTURE}) === {picture!r}")
 
 
@@ -128,7 +124,7 @@ def test_the_tree_is_walked_by_keys_and_its_rows_open_pages(browser, place, atla
         accessible(page)
         page.get_by_role("link", name="Its maps in the projection").click()
         sentence(page, f"{nodes[inner]['maps']:,} maps")
-        assert f"only={1000 + inner}" in page.url
+        assert f"only={1000 + inner}" in location(page)
         page.go_back()
         sentence(page, f"{nodes[inner]['maps']:,} maps")
         page.go_back()
@@ -193,6 +189,6 @@ def test_other_clusterings_have_no_level(browser, atlas):
             assert page.get_by_role("group", name="Level of the tree").count() == 0
             page.locator(".foot").get_by_role("combobox", name="Clusters").select_option("tree")
             page.get_by_role("group", name="Level of the tree").wait_for()
-            assert "level" not in page.url
+            assert "level" not in location(page)
     finally:
         shown.close()

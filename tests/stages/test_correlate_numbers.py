@@ -6,9 +6,10 @@ from scipy import stats as scipy_stats
 from scipy.spatial.distance import jensenshannon
 from sklearn.metrics import adjusted_mutual_info_score
 
+from headatlas.numeric.chance import false_discovery_rates
 from headatlas.stages.correlate import counts, factors, shuffle
 from headatlas.stages.correlate.dataset_columns import Column, units
-from headatlas.stages.correlate.effect import Draws, adjusted_information, bound, corrected, table_v
+from headatlas.stages.correlate.effect import Draws, adjusted_information, bound, table_v
 from headatlas.stages.correlate.heads import shares, similarity
 from headatlas.stages.correlate.home import heads_of, layers_of
 from headatlas.stages.correlate.locality import locality
@@ -207,7 +208,7 @@ def test_with_one_map_per_text_all_texts_are_compared():
 
 def test_corrected_p_values_and_bound():
     p = np.random.default_rng(1).random((7, 9)) ** 3
-    assert np.allclose(corrected(p), scipy_stats.false_discovery_control(p.ravel()).reshape(p.shape))
+    assert np.allclose(false_discovery_rates(p), scipy_stats.false_discovery_control(p.ravel()).reshape(p.shape))
     chances = np.random.default_rng(2).random(40) * 0.3
     sums = (np.random.default_rng(3).random((200_000, 40)) < chances).sum(1)
     for x in range(25):

@@ -53,7 +53,7 @@ def clustered(collected, tmp_path_factory):
         ("collect", None), ("features", "base"), ("features again", "base"), ("cluster", "base"),
         ("cluster again", "base"), ("cluster tree", "base"), ("sweep", "base"), ("project", "base"),
         ("correlate", "base"), ("null", "clustered"), ("tsne", "collected"), ("tsne compare", "collected"),
-        ("qk", "collected"), ("probe", "collected"),
+        ("qk", "collected"), ("probe", "collected"), ("compare", "clustered"), ("evaluate", None),
     ],
 )  # fmt: skip
 def test_a_stage_killed_between_two_steps_ends_with_the_same_bits(stage, start, request, tmp_path):

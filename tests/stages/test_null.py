@@ -9,10 +9,10 @@ import headatlas as ha
 from headatlas import null, wording
 from headatlas.atlas.schema import MISSING, NOISE
 from headatlas.errors import OptionError
-from headatlas.null.assignment import Clusters, read_clusters
 from headatlas.null.block import NullModels, Source, Task, cluster_labels, null_maps
 from headatlas.numeric.pca import PrincipalAxes
 from headatlas.stages.cluster.fit import of_centers
+from headatlas.stages.cluster.membership import Clusters, read_clusters
 from headatlas.stages.features.fitted import FILE, load_encoder
 from headatlas.wording.nulls import NULLS
 from headatlas.wording.thresholds import ONE_JOB

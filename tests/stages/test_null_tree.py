@@ -9,8 +9,8 @@ import headatlas as ha
 from headatlas import null
 from headatlas.atlas.schema import NOISE
 from headatlas.errors import DataError, StoreError
-from headatlas.null.assignment import read_clusters
 from headatlas.null.block import NullModels, Source, Task, cluster_labels
+from headatlas.stages.cluster.membership import read_clusters
 from headatlas.stages.features.fitted import load_encoder
 from headatlas.web.views.nulls import null_models
 from headatlas.web.views.snapshot import Snapshot

@@ -1,5 +1,7 @@
 """The frame of the probes: results, options, resuming, intervals; and the spectrum of maps against slow code."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,12 @@ import headatlas as ha
 from headatlas.errors import DataError, OptionError
 from headatlas.numeric.markov import effective_rank, spectral_gap, stationary
 from headatlas.stages.probe.analyses import ANALYSES, FUNCTIONS
-from headatlas.stages.probe.measures import Measure, head_means, part_table
+from headatlas.stages.probe.analysis import Measure
+from headatlas.stages.probe.measures import head_means, part_table
+from headatlas.stages.probe.said import answers
 from headatlas.stages.probe.source import Source, drawn_examples
+from headatlas.wording import amount, interval, percent
+from support.commands import call, done
 
 TEXTS = [example.text for example in ha.data.load("sample", limit=24)]
 
@@ -91,9 +97,54 @@ def test_results_have_names_of_their_own(atlas):
 
 
 @pytest.mark.parametrize("name", ANALYSES)
+def test_defaults_are_those_of_the_analysis(name):
+    """Also where an analysis declares an option that all have again, with another default."""
+    declared = {option.name: option.default for option in ANALYSES[name].options()}
+    assert declared == asdict(ANALYSES[name]())
+
+
+def test_the_command_prints_findings(atlas, monkeypatch):
+    printed = done("probe", "spectrum", atlas.files.url, "--examples", 2)
+    assert "  Effective rank: highest in L" in printed and "headatlas table" in printed
+    for other in ANALYSES.keys() - {"surface", "syntax"}:
+        monkeypatch.setattr(ANALYSES[other], "missing", lambda self, atlas: "left out here")
+    code, printed, _ = call("probe", "all", atlas.files.url)
+    assert code == 0 and "syntax: not run: syntax compares heads with a treebank" in printed
+    atlas.refresh()  # the command has a handle of its own
+    rows = atlas.table("probe_surface", filters=[("measure", "==", "previous")]).to_pylist()
+    best = max(rows, key=lambda row: row["mean"])
+    assert (best["layer"], best["head"]) == (0, 2) and best["low"] is not None
+    share = interval(best["mean"], best["low"], best["high"], percent)
+    assert f"attention on the previous token: L0·H2, {share}" in printed
+    assert "writes: not run: left out here" in printed
+
+
+def test_an_analysis_without_sentences_prints_its_table(atlas, monkeypatch):
+    monkeypatch.setattr(ANALYSES["spectrum"], "findings", lambda self, atlas: [])
+    printed = done("probe", "spectrum", atlas.files.url, "--examples", 2)
+    assert "rank" in printed and "measure" in printed
+
+
+def test_sentences_of_a_head_have_its_numbers(atlas):
+    table = ha.probe.spectrum(atlas, examples=2).to_pandas()
+    row = table[table.measure == "rank"].sort_values("mean").iloc[-1]
+    (answer,) = answers(atlas, [ANALYSES["spectrum"]], int(row["layer"]), int(row["head"]))
+    assert answer.sentences[0] == f"effective rank: {amount(row['mean'])}, highest of 72 heads"
+    assert answer.examples == 2 and len(answer.sentences) == 6
+    (syntax,) = answers(atlas, [ANALYSES["syntax"]], 0, 2)
+    assert syntax.examples is None and "treebank" in syntax.missing and not syntax.sentences
+
+
+@pytest.mark.parametrize("name", ANALYSES)
 def test_options_are_checked(name, atlas):
     with pytest.raises(OptionError, match="examples 0"):
         FUNCTIONS[name](atlas, examples=0)
+
+
+def test_an_analysis_has_the_defaults_that_it_declares():
+    defaults = {name: {option.name: option.default for option in ANALYSES[name].options()} for name in ANALYSES}
+    assert defaults["spectrum"]["examples"] == 64 and defaults["syntax"]["examples"] == 2000
+    assert all(list(options)[-2:] == ["examples", "seed"] for options in defaults.values())
 
 
 def test_an_analysis_says_what_is_missing(atlas, monkeypatch):

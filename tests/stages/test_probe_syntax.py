@@ -11,26 +11,12 @@ from headatlas.numeric.words import strongest, word_maps
 from headatlas.stages.probe import relations
 from headatlas.stages.probe.dependencies import example_rows, unpacked
 from headatlas.stages.probe.source import ExampleMaps
-
-SENTENCES = [
-    [("The", "DET", 2, "det"), ("unbelievable", "ADJ", 3, "amod"), ("dog", "NOUN", 4, "nsubj"),
-     ("chased", "VERB", 0, "root"), ("a", "DET", 6, "det"), ("tabby", "NOUN", 4, "obj"), (".", "PUNCT", 4, "punct")],
-    [("She", "PRON", 2, "nsubj"), ("reads", "VERB", 0, "root"), ("old", "ADJ", 4, "amod"),
-     ("books", "NOUN", 2, "obj"), (".", "PUNCT", 2, "punct")],
-]  # fmt: skip
+from support.treebank import SENTENCES, write_treebank
 
 
 @pytest.fixture(scope="module")
 def treebank(tmp_path_factory):
-    path = tmp_path_factory.mktemp("treebank") / "small.conllu"
-    lines = []
-    for number in range(30):
-        lines += [f"# sent_id = {number}"]
-        for place, (form, pos, head, relation) in enumerate(SENTENCES[number % 2], 1):
-            lines.append(f"{place}\t{form}\t{form}\t{pos}\t_\t_\t{head}\t{relation}\t_\t_")
-        lines.append("")
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return write_treebank(tmp_path_factory.mktemp("treebank") / "small.conllu", 30)
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +89,29 @@ def test_relations_with_few_cases_are_not_ranked(atlas):
     assert set(few.relation) == {"all"}
     assert set(atlas.table("probe_syntax").to_pandas().relation) == {"all", "det", "amod", "nsubj", "obj", "punct"}
     assert ((table["accuracy_low"] <= table["accuracy"]) & (table["accuracy"] <= table["accuracy_high"])).all()
+
+
+def test_cases_are_those_of_the_best_head(atlas):
+    """By slow code: the word that the head attends to most, and whether it is the one that the treebank names."""
+    best = {row["relation"]: row for row in ha.probe.syntax(atlas).to_pylist()}
+    cases = atlas.table("probe_syntax_cases").to_pylist()
+    assert {case["relation"] for case in cases} == set(best)
+    for case in cases:
+        row, sentence = best[case["relation"]], SENTENCES[case["example"] % 2]
+        attention = ha.models.attention("packaged", " ".join(word[0] for word in sentence))
+        full, word = attention.map(row["layer"], row["head"]), attention.encoded.source.word
+        queries = np.flatnonzero(word == case["query"])
+        weights = [full[queries][:, word == other].sum(1).mean() for other in range(len(sentence))]
+        assert case["gold_weight"] == pytest.approx(weights[case["gold"]], abs=1e-5)
+        weights[case["query"]] = -1
+        assert case["choice"] == np.argmax(weights) and case["weight"] == pytest.approx(max(weights), abs=1e-5)
+        assert case["right"] == (case["choice"] == case["gold"])
+        dependent = case["query"] if row["direction"] == "up" else case["gold"]
+        other = case["gold"] if row["direction"] == "up" else case["query"]
+        assert sentence[dependent][2] - 1 == other and case["relation"] in ("all", sentence[dependent][3])
+    for name in best:
+        counts = [sum(case["relation"] == name and case["right"] is right for case in cases) for right in (True, False)]
+        assert sum(counts) > 0 and max(counts) <= 6
 
 
 def planted(seed, heads=40, sentences=200, effect=False):

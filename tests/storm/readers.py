@@ -46,6 +46,19 @@ CONLLU = b"""# newdoc id = d1
 1\tYes\tyes\tINTJ\t_\t_\t0\troot\t_\t_
 2\t!\t!\tPUNCT\t_\t_\t1\tpunct\t_\t_
 """
+CONLL = b"""#begin document (d1); part 0
+d1\t0\t0\tAnn\tNNP\t(0)
+d1\t0\t1\tfed\t_\t-
+d1\t0\t2\ta\t_\t(1|(2
+d1\t0\t3\theron\t_\t2)|1)
+
+d1\t0\t0\tShe\t_\t(0)
+#end document
+"""
+GAP = b"""ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL
+1\tTom saw Jim when he left.\the\t17\tTom\t0\tFALSE\tJim\t8\tTRUE\tx
+2\tAnn Lee met Rosa, who fed her.\ther\t26\tAnn Lee\t0\tTRUE\tRosa\t12\tFALSE\tx
+"""
 
 
 def _arrow(kind):
@@ -95,6 +108,9 @@ def seeds():
         ("paragraphs:x.txt", "x.txt", TXT),
         ("squad:x.json", "x.json", SQUAD),
         ("conllu:x.conllu", "x.conllu", CONLLU),
+        ("coref:x.conllu", "x.conllu", CONLLU),
+        ("coref:x.conll", "x.conll", CONLL),
+        ("gap:x.gap", "x.gap", GAP),
         ("x.parquet", "x.parquet", _arrow("parquet")),
         ("x.arrow", "x.arrow", _arrow("file")),
         ("x.arrow", "x.arrow", _arrow("stream")),

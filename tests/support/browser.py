@@ -37,6 +37,11 @@ def launched(*flags: str) -> Iterator[Any]:
             browser.close()
 
 
+def location(page: Any) -> str:
+    """The URL of the page, as the page has it: `page.url` changes only after the event of a navigation."""
+    return str(page.evaluate("location.href"))
+
+
 def until(page: Any, expression: str, seconds: float = 60) -> Any:
     """Wait until an expression is true on the page. (Playwright's waiting needs eval, which our policy forbids.)"""
     deadline = time.monotonic() + seconds

@@ -16,10 +16,24 @@ from pathlib import Path
 import torch
 
 import headatlas as ha
-from headatlas import cluster, collect, correlate, features, null, parallel, probe, project, qk, tsne
+from headatlas import (
+    cluster,
+    collect,
+    compare,
+    correlate,
+    evaluate,
+    features,
+    null,
+    parallel,
+    probe,
+    project,
+    qk,
+    tsne,
+)  # fmt: skip
 from headatlas.atlas import lock
 from headatlas.atlas.files import Files
 from headatlas.atlas.writer import Writer
+from support.question_models import small_bert
 
 STEPS = [
     (Files, "write"), (Files, "writing"), (Files, "remove"), (Files, "sweep"), (Writer, "create_array"),
@@ -33,6 +47,7 @@ def stages(model):
     """Every stage as a function of the path of an atlas; `again` replaces the result and what was derived from it."""
     return {
         "collect": lambda path: collect.maps(model, TEXTS, path, resolution=8, qk_tokens=100),
+        "evaluate": lambda path: evaluate.questions(model, ha.data.load("sample:questions", limit=20), collect=path),
         "features": lambda path: features.image(ha.open(path), "stats"),
         "features again": lambda path: features.image(ha.open(path), "stats", name="planted"),
         "cluster": lambda path: cluster.kmeans(ha.open(path), k=4, name="new"),
@@ -45,6 +60,7 @@ def stages(model):
         "tsne": lambda path: tsne.heads(ha.open(path), 0, heads=["L0", "L3"], restarts=8, iterations=120),
         "qk": lambda path: qk.embed(ha.open(path), "pca", tokens=40),
         "probe": lambda path: probe.spectrum(ha.open(path), model=model, examples=16),
+        "compare": lambda path: compare.models(ha.open(path), path, examples=2),
         "tsne compare": lambda path: tsne.compare(ha.open(path), heads="L0·H2 L1·H8", runs=2),
     }
 
@@ -111,8 +127,11 @@ def main(stage, base, work, kills):
     torch.set_num_threads(1)  # a process that has started threads must not be forked
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     parallel.cores = lambda: 1  # steps always come in the same order
-    collects = stage in ("collect", "null", "probe")
-    function, path = stages(ha.models.load("packaged") if collects else None)[stage], Path(work) / "x.atlas"
+    collects = stage in ("collect", "evaluate", "null", "probe")
+    model = ha.models.load("packaged") if collects else None
+    if stage == "evaluate":
+        model = small_bert(Path(work) / "qa", model.tokenizer, vocab_size=len(model.tokenizer))
+    function, path = stages(model)[stage], Path(work) / "x.atlas"
     if collects:
         collect.maps(ha.models.load("packaged"), ["compile the kernel"], "memory://warm", resolution=8)
     fresh(base, path)

@@ -139,6 +139,24 @@ def file_server(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
+def serving(atlas: ha.Atlas, **options: Any) -> Iterator[str]:
+    """The URL of an atlas, served."""
+    shown = ha.web.open(atlas, **options)
+    try:
+        yield shown.url
+    finally:
+        shown.close()
+
+
+@contextmanager
+def as_files(atlas: ha.Atlas, folder: Path) -> Iterator[str]:
+    """The URL of an atlas, exported into a subfolder of a plain file server."""
+    export(atlas, folder / "site", full=0)
+    with file_server(folder) as url:
+        yield f"{url}site/"
+
+
+@contextmanager
 def looking(
     browser: Any, *, theme: str = "light", size: tuple[int, int] = (1280, 800), **options: Any
 ) -> Iterator[Any]:
@@ -174,9 +192,8 @@ def noise(message: Any) -> bool:
 @pytest.fixture(scope="session")
 def live(demo: ha.Atlas) -> Iterator[str]:
     """The demo, served."""
-    shown = ha.web.open(demo)
-    yield shown.url
-    shown.close()
+    with serving(demo) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -68,6 +68,34 @@ def text(attention, queries, keys, specials, separator, *, causal=False, allowed
     return values
 
 
+def spans(attention, queries, keys, kinds):
+    """Attention of a text's map from each kind of span to each; queries and keys are the names of their spans."""
+    values = {}
+    for first in kinds:
+        for second in kinds:
+            rows = [i for i, name in enumerate(queries) if name == first]
+            columns = [j for j, name in enumerate(keys) if name == second]
+            masses = [sum(attention[i, j] for j in columns) for i in rows]
+            values[f"span:{first}>{second}"] = _mean(masses) if columns else math.nan
+    return values
+
+
+def moved(attention, values, weight, special, *, cross=False):
+    """What one head moves: values (key, feature), its rows of the output projection (feature, hidden)."""
+    n, m = attention.shape
+    weights = [[attention[i, j] * math.sqrt(sum((values[j] @ weight) ** 2)) for j in range(m)] for i in range(n)]
+    sums = dict.fromkeys(("first", "special", "self", "others"), 0.0)
+    for i in range(n):
+        for j in range(m):
+            place = "first" if j == 0 else "special" if special[j] else "self" if i == j and not cross else "others"
+            sums[place] += weights[i][j]
+    total = sum(map(sum, weights))
+    values = {f"norm:{name}": value / total if total > 0 else math.nan for name, value in sums.items()}
+    if cross:
+        values["norm:self"] = math.nan
+    return values | {"norm:length": total / n}
+
+
 def image(attention, special, rows, columns):
     """Statistics of an image's map; `special` names the tokens in front of the patches."""
     image_map = ImageMap(attention, [None] * len(special) + [(r, c) for r in range(rows) for c in range(columns)])

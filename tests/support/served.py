@@ -7,10 +7,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 from starlette.testclient import TestClient
 
 import headatlas as ha
 from headatlas import cluster, correlate, project
+from headatlas.models import capture
 from headatlas.web.server.app import create
 from support.planted import drawn, planted
 
@@ -69,6 +71,14 @@ def full():
 def real():
     """What the packaged model does on a few texts."""
     return ha.collect.maps("packaged", TEXTS, folder() / "real.atlas", resolution=8)
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Counts forward passes."""
+    calls, run = [], capture.run
+    monkeypatch.setattr(capture, "run", lambda *rest: (calls.append(1), run(*rest)))
+    return calls
 
 
 def client(atlas, **options):

@@ -22,9 +22,11 @@ SOURCE = ROOT / "src" / "headatlas"
 
 # each part may import from lower levels and from its own package; every stage is a separate package
 LEVELS = {
-    "errors": 0, "interrupts": 0, "notebook": 0, "phrases": 0, "sources": 0, "statistics": 1, "numeric": 1,
+    "errors": 0, "interrupts": 0, "notebook": 0, "phrases": 0, "sources": 0, "statistic": 1, "optional_statistics": 2,
+    "statistics": 3, "numeric": 1,
     "parallel": 1, "progress": 1, "wording": 1, "options": 1, "registry": 1, "data": 2, "model_names": 2, "models": 3,
-    "atlas": 4, "stages": 5, "null": 6, "plot": 6, "pipeline": 7, "web": 7, "cli": 8, "__main__": 9, "__init__": 9,
+    "atlas": 4, "stages": 5, "compare": 6, "evaluate": 6, "null": 6, "plot": 6, "pipeline": 7, "web": 7, "cli": 8,
+    "__main__": 9, "__init__": 9,
 }  # fmt: skip
 WEB_LEVELS = {
     "api": 0, "views": 1, "compute": 2, "server": 3, "export_items": 4, "export_size": 4, "export": 5, "single": 5,

@@ -47,6 +47,14 @@ MISTAKES = {
     "collect a/b/c sample -o new.atlas": "there is no folder a/b/c",
     "collect folder sample -o new.atlas": "folder is a folder without config.json",
     "collect bert-base-uncasedd sample -o new.atlas": "cannot load the model 'bert-base-uncasedd'; give a model in one",
+    "evaluate packaged gone.json": "is not a dataset in a known form",
+    "evaluate packaged squad:gone.json": "gone.json is missing",
+    "evaluate packaged sample:questions": "packaged has no trained head for question answering",
+    "evaluate packaged sample": "sample holds no questions",
+    "evaluate folder sample:questions": "folder is a folder without config.json",
+    "evaluate base sample:questions": "base has no trained head for question answering (it is a BertModel)",
+    "evaluate packaged sample:questions --threshold often": "--threshold often: give a number, auto or never",
+    "evaluate packaged sample:questions --collect folder": "folder is not an atlas and not empty",
     "run bert-base-uncasedd sample -o new.atlas --encoder heads": "cannot load the model 'bert-base-uncasedd'",
     "run packaged gone.csv -o new.atlas": "gone.csv is missing",
     "run packaged reviews.csv --text-column revue -o new.atlas": "has no column 'revue'",
@@ -56,6 +64,13 @@ MISTAKES = {
     "run packaged sample -o new.atlas --encoder profil": "no encoder is named 'profil'",
     "run packaged sample -o new.atlas --encoder gone.safetensors": "the file gone.safetensors is missing",
     "run packaged sample -o folder": "folder is not an atlas",
+    "finetune packaged squad:gone.json -o new": "gone.json is missing",
+    "finetune packaged reviews.csv --task lm --text-column revue -o new": "has no column 'revue'",
+    "finetune ./gone sample:questions -o new": "there is no folder ./gone, and a model of the hub cannot",
+    "finetune packaged sample:questions --task qa -o new": "--task qa: choose questions, classification, lm",
+    "finetune packaged sample:questions --steps 0 -o new": "--steps 0: give a whole number of at least 1",
+    "finetune packaged sample:questions -o folder": "folder is not empty (file) and has no recipe.json",
+    "finetune packaged sample:questions -o folder/file": "a file stands where a folder is needed",
     "features gone.atlas": "there is no atlas at gone.atlas",
     "features folder": "folder is not an atlas",
     "features small.atlas --encoder profil": "no encoder is named 'profil'",
@@ -67,6 +82,10 @@ MISTAKES = {
     "correlate gone.atlas": "there is no atlas",
     "null gone.atlas": "there is no atlas",
     "null small.atlas": "Run `headatlas cluster small.atlas` first",
+    "compare small.atlas gone.atlas": "there is no atlas at gone.atlas",
+    "compare small.atlas small.atlas --steps 1": "--steps has 1 labels for 2 atlases: give one for each",
+    "compare small.atlas small.atlas --match name": "--match name: choose place or function",
+    "compare small.atlas small.atlas --noise small.atlas": "it has the weights of small",
     "tsne heads gone.atlas 0": "there is no atlas",
     "tsne hidden gone.atlas 0": "there is no atlas",
     "tsne words gone.atlas gone.txt": "there is no atlas",
@@ -90,6 +109,8 @@ def home(tmp_path_factory):
         write("reviews.csv", "id,review\n1,good\n")
         write("bad.jsonl", "{1}\n")
         write("folder/file", "mine")
+        write("base/config.json", '{"architectures": ["BertModel"]}')
+        write("base/model.safetensors", "")
         write("broken.atlas/atlas.json", '{"format"')
         planted("small.atlas", drawn(np.ones((2, 2, 5)), 4))
     return folder

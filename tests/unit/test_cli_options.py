@@ -6,7 +6,7 @@ import pytest
 import typer
 
 import headatlas as ha
-from headatlas import null, pipeline
+from headatlas import compare, evaluate, null, pipeline
 from headatlas.cli import app
 from headatlas.stages import collect, correlate, features, tsne
 from headatlas.stages.features.train import train
@@ -61,7 +61,10 @@ def test_run_writes_the_recipe_of_the_command_and_of_the_function(tmp_path):
 
 # --- flags of commands that are written by hand
 
-SOURCE = {"model", "data", "output", "text_column", "pair_column", "limit", "path", "atlases", "source", "text", "file"}
+SOURCE = {
+    "model", "data", "output", "text_column", "pair_column", "limit", "path", "atlases", "source", "text", "file",
+    "others", "table",
+}  # fmt: skip
 FIGURE = {"figure", "dark", "quantile", "layer", "by"}
 OTHER_NAMES = {"column": "columns", "method": "methods", "words": "unit", "kind": "kinds"}
 
@@ -71,7 +74,9 @@ COMMANDS = {
     "features": (features.image, {"sample", "batch"}),
     "encoder train": (train, {"batch", "width", "threads"}),
     "correlate": (correlate.clusters, {"exemplars"}),
+    "evaluate": (evaluate.questions, set()),
     "null": (null.references, {"model"}),
+    "compare": (compare.models, set()),
     "run": (pipeline.run, {"permutations"}),
     "tsne heads": (tsne.heads, {"iterations", "name"}),
     "tsne hidden": (tsne.hidden, {"layers", "restarts", "optimizer", "name"}),
@@ -81,7 +86,9 @@ COMMANDS = {
     "tsne robustness": (tsne.robustness, {"name"}),
 }
 # flags whose default is set by the function, or switches that stand for a word
-DEFAULT_IN_FUNCTION = {("encoder train", "steps"), ("run", "methods"), ("tsne heads", "unit"), ("null", "kinds")}
+DEFAULT_IN_FUNCTION = {
+    ("encoder train", "steps"), ("run", "methods"), ("tsne heads", "unit"), ("null", "kinds"), ("compare", "noise")
+}  # fmt: skip
 
 
 def command(name):

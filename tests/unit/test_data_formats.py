@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,8 @@ def test_squad_question_is_text_and_passage_is_pair():
     dataset = load("squad:v1.json")
     columns = {"title": "Cats", "page": 3, "hard": True, "question_id": "q", "answerable": True}
     columns |= {"answer": "sat", "answer_start": 8, "answers": ["sat", "cat"]}
-    assert list(dataset) == [Example("q", text="What?", pair="The cat sat.", columns=columns)]
+    [example] = dataset
+    assert replace(example, spans=()) == Example("q", text="What?", pair="The cat sat.", columns=columns)
     assert dataset.window == Window(384, 128)
 
 
@@ -104,6 +106,7 @@ def test_treebank_words_are_syntactic_words():
     first, second = load(f"conllu:{write('x.conllu', TREEBANK)}")
     assert (first.id, first.text, first.words) == ("s1", "I can't.", ("I", "ca", "n't", "."))
     assert first.columns == {
+        "form": ["I", "ca", "n't", "."],
         "upos": ["PRON", "AUX", "PART", "PUNCT"],
         "xpos": ["PRP", "MD", "RB", "."],
         "head": [2, 0, 2, 2],
@@ -111,6 +114,13 @@ def test_treebank_words_are_syntactic_words():
         "lemma": ["I", "can", "not", "."],
         "document": "d1",
         "entity": ["(1-a=b)", None, None, None],
+        "mention_start": [0],
+        "mention_stop": [1],
+        "mention_head": [0],
+        "mention_chain": ["1"],
+        "mention_kind": ["pronoun"],
+        "mention_word": ["I"],
+        "mention_text": ["I"],
     }
     assert (second.id, second.text, second.words) == ("2", "Yes !", ("Yes", "!"))
     assert second.columns["document"] == "d1" and "entity" not in second.columns

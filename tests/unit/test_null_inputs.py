@@ -15,7 +15,7 @@ from headatlas.errors import ModelError, OptionError
 from headatlas.models import random_weights
 from headatlas.models.encode import encode
 from headatlas.models.shuffle import shuffled
-from headatlas.null.radius import radii
+from headatlas.stages.cluster.radius import radii
 
 FAMILIES = [
     "BERT",

@@ -13,6 +13,8 @@ from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from headatlas.numeric import metrics, pooling
+from headatlas.numeric.chance import above_zero, away_from_zero
+from headatlas.numeric.estimates import StreamedMeans, mean_over_sources, moments, source_means
 from headatlas.numeric.pca import ROWS, PrincipalAxes, fit_pca
 from headatlas.numeric.sampling import random_sample, systematic_sample, thin
 from headatlas.numeric.threads import single_thread
@@ -290,3 +292,34 @@ def test_a_worker_thread_is_limited_once_it_enters(two_threads):
     with single_thread("sklearn"):
         assert in_thread(single_thread()(lambda: (limits("blas"), limits("openmp")))) == ({1}, {1})
         assert limits("blas") == {1}
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 200])
+def test_streamed_means_are_those_of_all_values_at_once(block):
+    rng = np.random.default_rng(0)
+    values = rng.normal(1.0, 2.0, (200, 5))
+    values[rng.random(values.shape) < 0.2] = np.nan
+    values[:, 4] = np.nan
+    source = np.sort(rng.integers(0, 60, 200))
+    source[::17] = 3  # a source that is spread over all blocks
+    source = np.unique(source, return_inverse=True)[1]
+    streamed = StreamedMeans(source, 5)
+    for start in range(0, 200, block):
+        streamed.add(values[start : start + block])
+    assert not streamed.open
+    for one, other in zip(streamed.moments().estimates(20), mean_over_sources(values, source, 20), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    means = source_means(values, source)
+    np.testing.assert_allclose(streamed.signs()[:4], np.nanmean(np.sign(means[:, :4]), 0))
+
+
+def test_p_of_means_is_that_of_a_t_test():
+    values = np.random.default_rng(0).normal(0.2, 1.0, (40, 6))
+    means = moments(values)
+    one_sided = stats.ttest_1samp(values, 0, alternative="greater").pvalue
+    np.testing.assert_allclose(above_zero(means, 20), one_sided)
+    np.testing.assert_allclose(away_from_zero(means, 20), stats.ttest_1samp(values, 0).pvalue)
+    assert np.isnan(away_from_zero(means, 41)).all()
+    same = moments(np.array([[0.0, 0.5, -0.5]] * 20))
+    assert above_zero(same, 20).tolist() == [1.0, 0.5**20, 1.0]
+    assert away_from_zero(same, 20).tolist() == [1.0, 0.5**19, 0.5**19]

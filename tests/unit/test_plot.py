@@ -330,7 +330,7 @@ def test_quality_marks_the_choice(folder):
 
 
 def test_dark_and_light_figures_match(figure):
-    for kind in {*plot.FIGURES} - {"quality", "qk"}:
+    for kind in {*plot.FIGURES} - {"quality", "qk", "compare"}:
         options = {"layer": 1, "head": 2} if kind == "head" else {}
         light, dark = figure(kind, **options), figure(kind, **options, dark=True)
         assert isinstance(light, Figure)

@@ -8,14 +8,26 @@ import numpy as np
 import pytest
 
 from conftest import ROOT
+from headatlas.optional_statistics import SPAN, between_spans
 from headatlas.sources import Relation
 from headatlas.stages.collect import layout
 from headatlas.stages.correlate.contrasts import statistic_sources
-from headatlas.statistics import COMBINED, SINKS, SPECIAL, STATISTICS, collected, special, statistic
+from headatlas.statistics import (
+    COMBINED,
+    SINKS,
+    SPECIAL,
+    STATISTICS,
+    collected,
+    special,
+    statistic,
+    usual,
+)
 from headatlas.web.api.typescript import statistics_ts
 from support import reference, small_maps
 from support.docs import assert_table
 
+TEMPLATES = (SPECIAL, SPAN)  # of which there is one for each special token, or two kinds of spans
+ONLY = {"": "", "spans": "; data with spans", "norms": "; with `--norms`"}  # what must be there for a statistic
 DECLARED = {entry.name: entry for entry in STATISTICS}
 MAPS = {
     "encoder": (7, 7, False), "causal": (7, 7, True), "long": (45, 45, False), "long causal": (45, 45, True),
@@ -84,8 +96,21 @@ def test_a_declaration_is_complete(entry):
         assert bool(naming.target) != bool(naming.manner)
         assert bool(naming.manner) == (entry.low is not None)  # how attention is spread has both ends
     assert entry.low is None or entry.high is not None
-    if entry is not SPECIAL:
+    if entry not in TEMPLATES:
         assert statistic(entry.name) == entry
+    if entry.only:
+        assert entry.high is None and entry.low is None  # it names no cluster
+
+
+def test_statistics_between_spans_come_last_and_are_known_by_name():
+    declared = between_spans(["question", "answer"])
+    assert [entry.name for entry in declared] == [
+        "span:question>question", "span:question>answer", "span:answer>question", "span:answer>answer",
+    ]  # fmt: skip
+    assert all(statistic(entry.name) == entry for entry in declared)
+    assert not any(entry.only for entry in collected("text")) and usual([entry.name for entry in declared]) == 0
+    for name in ("span:question", "span:a>b>c"):
+        assert statistic(name).label == name
 
 
 def test_names_are_unique_and_equal_phrases_mean_the_same():
@@ -111,7 +136,8 @@ def test_the_page_has_all_statistics():
     text = statistics_ts()
     written = [json.loads(line.rstrip(",")) for line in re.findall(r"^  (\{.*\},)$", text, re.M)]
     by_name = {entry["name"]: entry for entry in written}
-    assert by_name.keys() == DECLARED.keys() - {SPECIAL.name} | {special(token).name for token in SINKS}
+    templates = {entry.name for entry in TEMPLATES}
+    assert by_name.keys() == DECLARED.keys() - templates | {special(token).name for token in SINKS}
     for name, entry in by_name.items():
         declared = statistic(name)
         assert (entry["label"], entry["unit"], entry["group"]) == (declared.label, declared.unit, declared.group)
@@ -126,8 +152,10 @@ def test_the_page_has_all_statistics():
 def test_the_table_of_statistics_in_the_docs():
     lines = ["| name | in words | definition | unit | models |", "| --- | --- | --- | --- | --- |"]
     for entry in STATISTICS:
-        name, label = (text.format(token="TOKEN") for text in (entry.name, entry.label))
+        filled = {"token": "TOKEN", "query": "KIND", "key": "KIND"}
+        name, label = (text.format(**filled) for text in (entry.name, entry.label))
         models = ", ".join(entry.modalities) + (" (not cross attention)" if entry.square_only else "")
+        models += ONLY[entry.only]
         stored = "; not stored, computed by `correlate`" if entry.name in COMBINED else ""
         lines.append(f"| `{name}` | {label} | {entry.definition}{stored} | {entry.unit_text} | {models} |")
     assert_table(ROOT / "docs" / "collect.md", "statistics", lines)

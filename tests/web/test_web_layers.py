@@ -5,7 +5,6 @@ import pytest
 
 import headatlas as ha
 from conftest import TEXTS as MIXED
-from headatlas.models import capture
 from headatlas.web.api.endpoints import ENDPOINTS
 from support import served
 from support.served import TEXTS, ask, attention, error
@@ -14,21 +13,8 @@ CLOSE = 2e-5
 
 
 @pytest.fixture(scope="module")
-def packaged():
-    return ha.models.load("packaged")
-
-
-@pytest.fixture(scope="module")
-def client(packaged):
-    return served.client(served.real(), model=packaged)
-
-
-@pytest.fixture
-def passes(monkeypatch):
-    """Counts forward passes."""
-    calls, run = [], capture.run
-    monkeypatch.setattr(capture, "run", lambda *rest: (calls.append(1), run(*rest)))
-    return calls
+def client(packaged_model):
+    return served.client(served.real(), model=packaged_model)
 
 
 def custom(client, text, pair=None):
@@ -36,9 +22,9 @@ def custom(client, text, pair=None):
     return client.post(f"/{ENDPOINTS.custom_text.path()}", json={"text": text, "pair": pair}).json()
 
 
-def test_all_maps_of_a_layer_come_from_one_pass(client, packaged, passes):
+def test_all_maps_of_a_layer_come_from_one_pass(client, packaged_model, passes):
     for number, text in enumerate(TEXTS):
-        exact = ha.models.attention(packaged, text)
+        exact = ha.models.attention(packaged_model, text)
         for layer in exact.layers:
             sent = attention(ask(client, ENDPOINTS.layer_maps, example=number, layer=layer.index))
             maps = np.stack([exact.map(layer.index, head) for head in range(layer.heads)])
@@ -60,7 +46,7 @@ def test_layers_of_an_encoder_and_a_decoder(small, tmp_path):
         assert np.abs(sent.reshape(maps.shape) - maps).max() <= CLOSE
 
 
-def test_a_custom_text_has_layers_and_the_pooled_maps_of_the_same_example(client, packaged):
+def test_a_custom_text_has_layers_and_the_pooled_maps_of_the_same_example(client, packaged_model):
     atlas = served.real()
     for number, text in enumerate(TEXTS):
         key = custom(client, text)["key"]
@@ -71,10 +57,10 @@ def test_a_custom_text_has_layers_and_the_pooled_maps_of_the_same_example(client
     assert "forgotten" in error(ask(client, ENDPOINTS.custom_pooled, key="0" * 32), 404)["message"]
 
 
-def test_layers_that_do_not_fit_the_cache_are_computed_one_by_one(packaged, monkeypatch, passes):
+def test_layers_that_do_not_fit_the_cache_are_computed_one_by_one(packaged_model, monkeypatch, passes):
     monkeypatch.setattr("headatlas.web.compute.runner.MAP_BYTES", 1000)
-    client = served.client(served.real(), model=packaged)
-    exact = ha.models.attention(packaged, TEXTS[1])
+    client = served.client(served.real(), model=packaged_model)
+    exact = ha.models.attention(packaged_model, TEXTS[1])
     before = len(passes)
     for layer in (1, 1, 4):
         sent = attention(ask(client, ENDPOINTS.layer_maps, example=1, layer=layer)).reshape(12, -1)

@@ -27,21 +27,8 @@ CLOSE = 2e-5
 
 
 @pytest.fixture(scope="module")
-def packaged():
-    return ha.models.load("packaged")
-
-
-@pytest.fixture(scope="module")
-def client(packaged):
-    return served.client(served.real(), model=packaged)
-
-
-@pytest.fixture
-def passes(monkeypatch):
-    """Counts forward passes."""
-    calls, run = [], capture.run
-    monkeypatch.setattr(capture, "run", lambda *rest: (calls.append(1), run(*rest)))
-    return calls
+def client(packaged_model):
+    return served.client(served.real(), model=packaged_model)
 
 
 def shapes(layer, tokens, target):
@@ -64,17 +51,19 @@ def assert_full(client, number, exact):
     assert layer.heads  # there was one
 
 
-def test_full_maps_match_the_model(client, packaged, passes):
+def test_full_maps_match_the_model(client, packaged_model, passes):
     for number, text in enumerate(TEXTS):
-        assert_full(client, number, ha.models.attention(packaged, text))
+        assert_full(client, number, ha.models.attention(packaged_model, text))
     assert len(passes) == 2 * len(TEXTS)  # one by the server, for all heads, and one by the test
 
 
-def test_windows_and_cut_texts_are_read_as_they_were_collected(packaged, tmp_path):
+def test_windows_and_cut_texts_are_read_as_they_were_collected(packaged_model, tmp_path):
     long = " ".join(["the tide turns and the bell rings"] * 8)
-    atlas = ha.collect.maps(packaged, [long], tmp_path / "w.atlas", resolution=4, max_tokens=20, overlong="window")
+    atlas = ha.collect.maps(
+        packaged_model, [long], tmp_path / "w.atlas", resolution=4, max_tokens=20, overlong="window"
+    )
     count = atlas.array("pooled").shape[0]
-    client = served.client(atlas, model=packaged)
+    client = served.client(atlas, model=packaged_model)
     assert count > 2
     for number in range(count):
         example = client.get(f"/api/examples/{number}.json").json()
@@ -134,11 +123,11 @@ def test_large_pictures_are_made_smaller_and_lose_their_metadata(tmp_path):
         assert shown.size == (1024, 205)
 
 
-def test_a_custom_text(client, packaged):
+def test_a_custom_text(client, packaged_model):
     text = "A bell rang; the bell was old."
     response = client.post("/api/try.json", json={"text": text})
     example = response.json()
-    exact = ha.models.attention(packaged, text)
+    exact = ha.models.attention(packaged_model, text)
     assert (example["example"], example["pooled"], example["image"], example["text"]) == (-1, False, False, text)
     assert [token["text"] for token in example["tokens"]] == exact.tokens
     for layer, head in ((0, 2), (5, 11)):
@@ -163,7 +152,7 @@ def test_the_model_is_found_automatically_and_only_if_it_is_local(tmp_path):
     assert not elsewhere["live"] and "--model FOLDER" in elsewhere["live_note"]
 
 
-def test_a_model_with_other_weights_is_refused(small, packaged):
+def test_a_model_with_other_weights_is_refused(small, packaged_model):
     atlas = served.real()
     client = served.client(atlas, model=small("BERT").model)
     assert client.get("/api/atlas.json").json()["live"]
@@ -175,10 +164,10 @@ def test_a_model_with_other_weights_is_refused(small, packaged):
     assert error(client.get("/api/examples/0/full/0.0.bin"), 404)
 
 
-def test_long_texts_cache_as_many_maps_as_fit(packaged, monkeypatch, passes):
+def test_long_texts_cache_as_many_maps_as_fit(packaged_model, monkeypatch, passes):
     monkeypatch.setattr("headatlas.web.compute.runner.MAP_BYTES", 1000)  # less than all maps, more than one layer
-    client = served.client(served.real(), model=packaged)
-    exact = ha.models.attention(packaged, TEXTS[1])
+    client = served.client(served.real(), model=packaged_model)
+    exact = ha.models.attention(packaged_model, TEXTS[1])
     before = len(passes)
     for layer, head in ((1, 0), (1, 11), (4, 3)):
         sent = attention(client.get(f"/api/examples/1/full/{layer}.{head}.bin"))
@@ -204,9 +193,9 @@ def slow(monkeypatch):
     return begun, go, layers
 
 
-def test_a_pass_ends_between_layers_when_all_clients_have_left(packaged, slow):
+def test_a_pass_ends_between_layers_when_all_clients_have_left(packaged_model, slow):
     begun, go, layers = slow
-    runner = ModelRunner(packaged)
+    runner = ModelRunner(packaged_model)
     snapshot = AtlasWatcher(served.real(), runner.loader).snapshot()
 
     def ask(example, layer, head):
@@ -229,9 +218,9 @@ def test_a_pass_ends_between_layers_when_all_clients_have_left(packaged, slow):
     runner.close()
 
 
-def test_requests_are_canceled_when_the_client_disconnects(packaged, slow):
+def test_requests_are_canceled_when_the_client_disconnects(packaged_model, slow):
     begun, go, layers = slow
-    page = ha.web.open(served.real(), model=packaged)
+    page = ha.web.open(served.real(), model=packaged_model)
     try:
         port = int(page.url.rpartition(":")[2].strip("/"))
         with socket.create_connection(("127.0.0.1", port)) as asking:

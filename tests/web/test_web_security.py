@@ -128,7 +128,8 @@ OURS = ({}, {"sec-fetch-site": "none"}, {"sec-fetch-site": "same-origin"}, {"ori
 VALUES = {
     "example": 0, "key": "0" * 32, "layer": 0, "head": 0, "variant": "tsne", "layouts": "heads", "projection": "pca",
     "column": "topic", "clustering": "kmeans", "cluster": 0,
-    "embedding": "pca", "measure": "trust", "point": 0,
+    "embedding": "pca", "measure": "trust", "point": 0, "table": "probe_surface", "comparison": "tuned",
+    "step": 1, "model": 0, "place": 0,
 }  # fmt: skip
 
 

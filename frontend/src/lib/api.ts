@@ -12,6 +12,7 @@ type Schemas = components["schemas"];
 export type AtlasCard = Schemas["AtlasCard"];
 export type LayerCard = Schemas["LayerCard"];
 export type StatisticCard = Schemas["StatisticCard"];
+export type SpanChange = Schemas["SpanChange"];
 export type ColumnCard = Schemas["ColumnCard"];
 export type ProjectionCard = Schemas["ProjectionCard"];
 export type ClusteringCard = Schemas["ClusteringCard"];
@@ -48,6 +49,26 @@ export type PointColumn = Schemas["PointColumn"];
 export type Honesty = Schemas["Honesty"];
 export type Average = Schemas["Average"];
 export type Means = Schemas["Means"];
+export type Probe = Schemas["Probe"];
+export type AnalysisCard = Schemas["AnalysisCard"];
+export type HeadAnalysis = Schemas["HeadAnalysis"];
+export type MeasureCard = Schemas["MeasureCard"];
+export type Roles = Schemas["Roles"];
+export type RoleCard = Schemas["RoleCard"];
+export type Relations = Schemas["Relations"];
+export type Relation = Schemas["Relation"];
+export type RelationCase = Schemas["Case"];
+export type PlacedHead = Schemas["PlacedHead"];
+export type SearchRequest = Schemas["SearchRequest"];
+export type SearchNames = Schemas["SearchNames"];
+export type FoundHeads = Schemas["FoundHeads"];
+export type Comparison = Schemas["Comparison"];
+export type ComparisonStep = Schemas["ComparisonStep"];
+export type HeadShift = Schemas["HeadShift"];
+export type HeadSeries = Schemas["HeadSeries"];
+export type PatternChange = Schemas["PatternChange"];
+export type MatchedHead = Schemas["MatchedHead"];
+export type KeptExample = Schemas["KeptExample"];
 type ErrorResponse = Schemas["ErrorResponse"];
 
 /** An error with what to do next. */
@@ -177,6 +198,19 @@ export async function tryText(body: CustomText, signal: AbortSignal): Promise<Ex
   return (await response.json()) as Example;
 }
 
+/** Ask the server for a search over heads: first for its key, by which progress is known, then for its result. */
+export async function searchHeads(
+  body: SearchRequest,
+  started: (key: string) => void,
+  signal: AbortSignal,
+): Promise<FoundHeads> {
+  const headers = { "content-type": "application/json" };
+  const asked = await request(paths.search(), { method: "POST", headers, body: JSON.stringify(body), signal });
+  const { key } = (await asked.json()) as Schemas["SearchKey"];
+  started(key);
+  return (await (await request(paths.searchResults({ key }), { signal })).json()) as FoundHeads;
+}
+
 /** The parameters of API paths of an example or of custom text. */
 export const textOf = ({ example, key }: Example): Text => (key === null ? { example } : { key });
 
@@ -246,5 +280,17 @@ export const get = {
   honesty: (embedding: string, { layer, head }: HeadRef) => json(paths.qkHonesty({ embedding, layer, head })),
   nearPoints: (embedding: string, { layer, head }: HeadRef, point: number) =>
     json(paths.qkNeighbors({ embedding, layer, head, point })),
+  probe: () => json(paths.probe()),
+  headProbe: ({ layer, head }: HeadRef) => json(paths.probeHead({ layer, head })),
+  probeMeasures: (table: string) => json(paths.probeMeasures({ table })),
+  probeRoles: (table: string) => json(paths.probeRoles({ table })),
+  probeRows: (table: string) => json(paths.probeRows({ table })),
+  relations: () => json(paths.probeRelations()),
+  headDistances: () => json(paths.probeDistances()),
   average: ({ layer, head }: HeadRef) => json(paths.average({ layer, head })),
+  comparisons: () => json(paths.compare()),
+  comparison: (comparison: string) => json(paths.comparison({ comparison })),
+  comparisonStep: (comparison: string, step: number) => json(paths.compareStep({ comparison, step })),
+  comparedHead: (comparison: string, { layer, head }: HeadRef) => json(paths.compareHead({ comparison, layer, head })),
+  keptExamples: (comparison: string) => json(paths.compareExamples({ comparison })),
 };

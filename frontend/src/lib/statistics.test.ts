@@ -12,7 +12,16 @@ describe("declared statistics", () => {
       parts: ["special:$&"],
       high: { phrase: "rests on $&", target: "$&", says: "attention rests on $&" },
     });
-    for (const name of ["unheard_of", "constructor", ""]) expect(statistic(name)).toBeUndefined();
+    for (const name of ["unheard_of", "constructor", "span:question", ""]) expect(statistic(name)).toBeUndefined();
+  });
+  it("are known for any two kinds of spans", () => {
+    expect(statistic("span:question>answer")).toMatchObject({
+      label: "attention from the question to the answer",
+      short: "from the question to the answer",
+      about: "spans",
+      parts: ["span:question>answer"],
+    });
+    expect(statistic("span:user>user")?.label).toBe("attention from the user to itself");
   });
   it("are measured by stored ones", () => {
     const stored = new Set(STATISTICS.filter((entry) => entry.parts.includes(entry.name)).map((entry) => entry.name));

@@ -1,12 +1,26 @@
 // Statistics as Python declares them, by their names and by the phrases that name clusters.
-import { SPECIAL, STATISTICS, type Naming, type Statistic } from "../generated/statistics";
+import { SPAN, SPECIAL, STATISTICS, type Naming, type Statistic } from "../generated/statistics";
 
 const byName = new Map(STATISTICS.map((entry) => [entry.name, entry]));
 const [prefix] = SPECIAL.name.split("{token}");
+const [spanPrefix, to] = SPAN.name.split(/\{query\}|\{key\}/);
 
 /** The declaration of a statistic; undefined for unknown ones, as in an atlas of another version. */
 export function statistic(name: string): Statistic | undefined {
-  return byName.get(name) ?? (name.startsWith(prefix) ? special(name.slice(prefix.length)) : undefined);
+  const known = byName.get(name);
+  if (known) return known;
+  if (name.startsWith(prefix)) return special(name.slice(prefix.length));
+  const kinds = name.startsWith(spanPrefix) ? name.slice(spanPrefix.length).split(to) : [];
+  return kinds.length === 2 ? span(kinds[0], kinds[1]) : undefined;
+}
+
+function span(query: string, key: string): Statistic {
+  const fill = (template: string) =>
+    (query === key ? template.replace("the {key}", "itself") : template)
+      .replace("{query}", () => query)
+      .replace("{key}", () => key);
+  const name = SPAN.name.replace("{query}", () => query).replace("{key}", () => key);
+  return { ...SPAN, name, label: fill(SPAN.label), short: fill(SPAN.short), parts: [name] };
 }
 
 function special(token: string): Statistic {

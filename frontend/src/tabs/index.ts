@@ -209,6 +209,43 @@ const SPECS = [
           ]
         : [],
   },
+  {
+    id: "probe",
+    title: "Probe",
+    load: () => import("./probe/Probe.svelte"),
+    preload: () => get.probe(),
+    opens: null,
+    keys: () => [
+      { keys: "← ↑ ↓ → on a grid", does: "another head; Enter opens it" },
+      { keys: "Enter", does: "show cases of the relation that has the focus" },
+    ],
+    tour: ({ data }) => [
+      {
+        title: "What heads look at, and what they write",
+        about: ".tab > .main",
+        text: `One analysis per question, listed at the side: its findings in sentences, then every number.${data.modality === "text" ? " The search finds heads by the tokens that they attend from and to." : ""}`,
+      },
+    ],
+  },
+  {
+    id: "compare",
+    title: "Compare",
+    load: () => import("./compare/Compare.svelte"),
+    preload: () => get.comparisons(),
+    opens: null,
+    keys: () => [
+      { keys: "B · A · D", does: "maps before, after, and their difference" },
+      { keys: "[ ]", does: "an earlier or a later step of a series" },
+      { keys: "← ↑ ↓ →", does: "move the selection from head to head; Enter opens it" },
+    ],
+    tour: () => [
+      {
+        title: "What did training change?",
+        about: ".tab:not(.wide) > .main, .tab.wide .missing",
+        text: "Another model on the same data, or checkpoints in their order, beside this one: which heads changed more than two seeds differ, in what, and when heads take up their jobs. Every head is shown before and after, and any kept text under both.",
+      },
+    ],
+  },
 ] as const satisfies readonly TabSpec[];
 
 export type TabId = (typeof SPECS)[number]["id"];

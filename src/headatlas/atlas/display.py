@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from headatlas.atlas import schema
 from headatlas.atlas.checksums import MANIFESTS
 from headatlas.atlas.store import source_of
-from headatlas.wording import many, result_line
+from headatlas.wording import join_list, many, result_line
 
 if TYPE_CHECKING:
     from headatlas.atlas.store import Atlas
@@ -72,7 +72,10 @@ def _data(atlas: Atlas) -> str:
     parts = [many(counts["examples"], what), many(counts["tokens"], "token")]
     parts += [f"{counts['windowed']:,} cut in {counts['windows']:,} windows"] * bool(counts["windowed"])
     parts += [f"{counts['cut']:,} truncated"] * bool(counts["cut"])
+    parts += [f"{many(counts.get('lost_spans', 0), 'span')} lost"] * bool(counts.get("lost_spans"))
     parts += [f"{counts['skipped']:,} skipped"] * bool(counts["skipped"])
+    kinds = atlas.collection.get("spans", [])
+    parts += [f"spans: {join_list(kinds)}"] * bool(kinds)
     return f"{data['name']}: {', '.join(parts)}"
 
 

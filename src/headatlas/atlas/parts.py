@@ -6,7 +6,7 @@ the parts are deleted: the result does not depend on how often a run was stopped
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +16,9 @@ from headatlas.atlas import engine
 from headatlas.atlas.writer import Writer, block_name
 
 Tables = Mapping[str, pa.Table]
-Join = Callable[[pa.Table], tuple[Tables, Mapping[str, Any]]]
+Joined = tuple[Tables, Mapping[str, Any]]
+Join = Callable[[pa.Table], Joined]
+JoinParts = Callable[[Iterable[pa.Table]], Joined]
 
 
 def write_part(writer: Writer, number: int, table: pa.Table) -> None:
@@ -44,10 +46,28 @@ def run(
     join
         Returns the tables of the result, and its facts, from the rows of all parts in the order of the blocks.
     """
+    run_streamed(result, work, ranges, title, lambda tables: join(whole(tables)), unit=unit)
+
+
+def run_streamed(
+    result: engine.Result,
+    work: Callable[[int], int],
+    ranges: Sequence[range],
+    title: str,
+    join_parts: JoinParts,
+    *,
+    unit: str,
+    write_arrays: Callable[[], Sequence[str]] = list,
+) -> None:
+    """As `run`, with parts that may be too large for memory together: `join_parts` reads them one at a time.
+
+    `write_arrays` writes whole arrays of the result, and returns the files that hold their blocks.
+    """
     if result.pending([engine.TABLES]):
         engine.run_blocks(result, work, ranges, title, unit=unit)
-        tables, facts = join(_read_parts(result, len(ranges)))
+        tables, facts = join_parts(read_parts(result, range(len(ranges))))
         files = [result.write_table(name, table) for name, table in tables.items()]
+        files += write_arrays()
         result.write_manifest(engine.TABLES, files, facts)
     _delete_parts(result)
     manifest = result.manifest(engine.TABLES)
@@ -59,13 +79,16 @@ def _name(number: int) -> str:
     return f"part-{number:06d}.parquet"
 
 
-def _read_parts(result: engine.Result, count: int) -> pa.Table:
-    files = result.atlas.files
-    parts = [
-        pq.read_table(pa.BufferReader(files.read(result.file(_name(number)))), page_checksum_verification=True)
-        for number in range(count)
-    ]
-    return pa.concat_tables(parts).combine_chunks()
+def whole(tables: Iterable[pa.Table]) -> pa.Table:
+    """All parts as one table."""
+    return pa.concat_tables(tables).combine_chunks()
+
+
+def read_parts(result: engine.Result, numbers: Iterable[int]) -> Iterator[pa.Table]:
+    """The parts of some blocks, one at a time."""
+    for number in numbers:
+        stored = result.atlas.files.read(result.file(_name(number)))
+        yield pq.read_table(pa.BufferReader(stored), page_checksum_verification=True)
 
 
 def _delete_parts(result: engine.Result) -> None:

@@ -140,6 +140,17 @@ STAGES = _declare(
         ),
     ),
     Stage(
+        "evaluate",
+        "How well does the model answer questions, and which ones?",
+        arguments="MODEL DATA --collect {atlas}",
+        listed=False,
+        tables=(
+            Table("predictions", "one row per question: prediction, confidence, right or wrong, n-best answers"),
+            Table("scores", "one row per number of the official SQuAD script, with an interval"),
+            Table("answer_spans", "one row per example: its question, and the tokens of the gold answer in it"),
+        ),
+    ),
+    Stage(
         "features",
         "How does a map become a vector?",
         arrays=(Array("features", (*MAP, "feature"), "float16", "each map as a vector; NaN: no such head"),),
@@ -181,7 +192,7 @@ STAGES = _declare(
     Stage(
         "correlate",
         "Which layers, heads, examples and columns does a cluster belong to, and what is it?",
-        inputs=("cluster",),
+        inputs=("cluster", "evaluate"),
         arrays=(
             Array(
                 "unlike",
@@ -201,6 +212,7 @@ STAGES = _declare(
             Table("locality", "whether heads of one layer, or of adjacent ones, are alike"),
             Table("node_names", "one row per node of a tree that is a cluster at some level: name and reasons"),
             Table("changes", "one row per head and column: how much of the head's variation it explains"),
+            Table("span_changes", "one row per head, two kinds of spans and column: how their attention changes"),
             Table("switches", "one row per head, column and value for which it switches to another pattern"),
             Table("values", "one row per example: its value of each column, numbers as the bin they are in"),
             Table("text", "one row per head: how much its maps vary from text to text"),
@@ -279,6 +291,16 @@ STAGES = _declare(
         command="probe all",
         listed=False,
         tables=(
+            Table("probe_detect", "one row per head and detector of a role: score, chance, p, q", result="detect"),
+            Table("probe_compose", "the pairs of heads that connect most, by kind of composition", result="compose"),
+            Table("probe_classifiers", "one row per probe of dependency trees and baseline", result="classifiers"),
+            Table("probe_classifier_heads", "weights of every head in the probe of attention", result="classifiers"),
+            Table("probe_coref", "one row per kind of mention: its best head, and rules", result="coref"),
+            Table("probe_coref_heads", "one row per kind of mention and head: share found", result="coref"),
+            Table("probe_gradients", "one row per head and measure: gradients by attention", result="gradients"),
+            Table("probe_parking", "one row per head, role and what it rests on without a key", result="parking"),
+            Table("probe_tokens", "tokens that each head promotes and suppresses", result="tokens"),
+            Table("probe_token_pairs", "tokens that the strongest pairs of each head promote", result="tokens"),
             Table("probe_distances", "one row per pair of heads: Jensen–Shannon divergence", result="distances"),
             Table("probe_distance_map", "heads as points of the plane, and their order in a tree", result="distances"),
             Table("probe_distance_tree", "merges of the tree of heads", result="distances"),
@@ -287,8 +309,43 @@ STAGES = _declare(
             Table("probe_randomness", "how much every head depends on its input", result="randomness"),
             Table("probe_relations", "one row per relation of a treebank: its best head and offset", result="syntax"),
             Table("probe_syntax", "one row per relation, head and direction: share of words found", result="syntax"),
+            Table("probe_syntax_cases", "words where the best head of a relation is right, and wrong", result="syntax"),
             Table("probe_surface", "attention of every head to positions, separators and the like", result="surface"),
             Table("probe_spectrum", "effective rank, spectral gap and stationary distribution", result="spectrum"),
+        ),
+    ),
+    Stage(
+        "compare",
+        "What do two models, or the checkpoints of a series, do differently on the same data?",
+        inputs=("cluster", "features"),
+        arguments="{atlas} OTHER.atlas",
+        listed=False,
+        arrays=(
+            Array(
+                "compare_mean",
+                ("model", "layer", "head", "query", "key"),
+                "float16",
+                "mean pooled map of each head of each model, at its own place; NaN: no such head",
+            ),
+            Array(
+                "compare_pooled",
+                ("place", "model", "layer", "head", "query", "key"),
+                "float16",
+                "pooled maps of the sampled examples, of every model; NaN: no such head",
+                pieces=("layer",),
+            ),
+        ),
+        tables=(
+            Table("compare_models", "one row per model: 0 the first, then steps, then other seeds (role noise)"),
+            Table("compare_heads", "one row per step and head: how far its maps moved, and whether seeds move as far"),
+            Table("compare_stats", "one row per step, head and statistic: before, after, and their paired difference"),
+            Table("compare_layers", "one row per step and layer: mean shift of its heads, and how many changed"),
+            Table("compare_patterns", "one row per step and cluster: its share of the maps before and after"),
+            Table(
+                "compare_series", "one row per head: what it does at the end, and from which step on; lists by model"
+            ),
+            Table("compare_matches", "one row per step and head, where heads are matched by what they do"),
+            Table("compare_examples", "one row per sampled example: its tokens, and its shift at every step"),
         ),
     ),
 )

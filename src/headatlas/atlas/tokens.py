@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,13 +14,14 @@ from headatlas.atlas.store import Atlas
 from headatlas.models.encode import Encoded, Tokens
 
 TOKEN_COLUMNS = ("id", "text", "word", "special", "segment", "start", "stop")  # in the order of the fields of `Tokens`
+SPAN_COLUMNS = ("span", "turn")  # which only some atlases have
 
 
 def read_tokens(atlas: Atlas, numbers: Sequence[int]) -> list[Encoded]:
     """The tokens of some examples, as they were collected."""
     wanted, encoded = set(numbers), {}
     for group in _row_groups(numbers):
-        table = atlas.table_groups("tokens", [group], ["example", "target", *TOKEN_COLUMNS])
+        table = atlas.table_groups("tokens", [group], ["example", "target", *TOKEN_COLUMNS, *SPAN_COLUMNS])
         columns = {name: table[name].to_numpy() for name in table.column_names}
         starts = np.flatnonzero(np.diff(columns["example"], prepend=-1, append=-1))
         for start, stop in pairwise(starts):
@@ -53,4 +55,5 @@ def _encoded(columns: dict[str, Any]) -> Encoded:
 
 def _tokens(columns: dict[str, Any], selected: Any) -> Tokens:
     ids, text, *rest = (columns[name][selected] for name in TOKEN_COLUMNS)
-    return Tokens(ids, list(text), *rest)
+    span, turn = (columns[name][selected] if name in columns else None for name in SPAN_COLUMNS)
+    return replace(Tokens(ids, list(text), *rest), span=None if span is None else list(span), turn=turn)

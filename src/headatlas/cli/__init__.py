@@ -3,10 +3,28 @@
 import os
 import sys
 
-from headatlas.cli import check, collect, inspect, null, plot, probe, qk, run, stages, tsne, web
+from headatlas.cli import (
+    check,
+    collect,
+    compare,
+    evaluate,
+    finetune,
+    inspect,
+    null,
+    plot,
+    probe,
+    qk,
+    run,
+    stages,
+    tsne,
+    web,
+)  # fmt: skip
 from headatlas.cli.base import app
 
-__all__ = ["app", "check", "collect", "inspect", "main", "null", "plot", "probe", "qk", "run", "stages", "tsne", "web"]
+__all__ = [
+    "app", "check", "collect", "compare", "evaluate", "finetune", "inspect", "main", "null", "plot", "probe", "qk",
+    "run", "stages", "tsne", "web",
+]  # fmt: skip
 
 
 def main() -> None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 ORDER = [
-    "demo", "run", "collect", "features", "cluster", "project", "correlate", "null", "tsne", "qk", "probe",
-    "serve", "export", "plot", "info", "table", "check", "encoder",
+    "demo", "run", "finetune", "evaluate", "collect", "features", "cluster", "project", "correlate", "null", "tsne",
+    "qk", "probe", "compare", "serve", "export", "plot", "info", "table", "check", "encoder",
 ]  # fmt: skip
 
 
@@ -71,6 +71,7 @@ Limit = Annotated[int | None, typer.Option(help="Read only the first examples.")
 MaxTokens = Annotated[int | None, typer.Option(help="Longest text in tokens, if shorter than the model allows.")]
 Overlong = Annotated[str, typer.Option(help="What to do with longer texts: truncate or window.")]
 QkTokens = Annotated[int, typer.Option(help="Number of tokens whose queries and keys are stored.")]
+Norms = Annotated[bool, typer.Option("--norms", help="Also keep what heads move: attention times value lengths.")]
 Workers = Annotated[int, typer.Option(help=options.WORKERS, callback=_not_negative)]
 Scheduler = Annotated[str | None, typer.Option(help=options.SCHEDULER)]
 Of = Annotated[str | None, typer.Option(help=options.OF)]

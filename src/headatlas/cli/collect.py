@@ -11,6 +11,7 @@ from headatlas.cli.base import (
     Limit,
     MaxTokens,
     Model,
+    Norms,
     Output,
     Overlong,
     PairColumn,
@@ -44,6 +45,7 @@ def collect(
     overlong: Overlong = "truncate",
     qk_tokens: QkTokens = 20_000,
     seed: Seed = 0,
+    norms: Norms = False,
     workers: Workers = 0,
     scheduler: Scheduler = None,
 ) -> None:
@@ -62,6 +64,7 @@ def collect(
         overlong=parse_overlong(overlong),
         qk_tokens=qk_tokens,
         seed=seed,
+        norms=norms,
         workers=workers,
         scheduler=scheduler,
     )

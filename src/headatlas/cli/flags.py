@@ -15,7 +15,7 @@ from headatlas.options import Option, either
 Command = TypeVar("Command", bound=Callable[..., None])
 Methods = Mapping[str, Sequence[Option]]  # the options of each method
 
-PANEL = "Options of one method"
+PANEL = "Options of one {}"
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,11 @@ class Flag:
             return ", ".join(f"{method} {_number(default)}" for method, default in defaults.items())
         return _number(next(iter(defaults.values()))) if defaults else ""
 
-    def parameter(self) -> inspect.Parameter:
-        """The parameter for Typer. Its default is None: if the flag is not given, the function uses its own default."""
+    def parameter(self, of: str) -> inspect.Parameter:
+        """The parameter for Typer; `of` is what a method is called.
+
+        Its default is None: if the flag is not given, the function uses its own default.
+        """
         kind = self.option.kind
         values: Any = kind if kind in (int, float) and not self.option.words else str
         info = typer.Option(
@@ -57,7 +60,7 @@ class Flag:
             help=self.help,
             metavar="|".join(self.option.words) if kind is None else None,
             show_default=self.default or False,
-            rich_help_panel=None if self.shared else PANEL,
+            rich_help_panel=None if self.shared else PANEL.format(of),
         )
         annotation = Annotated[values | None, info]
         return inspect.Parameter(self.option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
@@ -77,8 +80,8 @@ def flags_of(methods: Methods) -> dict[str, Flag]:
     return dict(sorted(flags.items(), key=lambda item: item[1].shared))
 
 
-def takes(methods: Methods) -> Callable[[Command], Command]:
-    """Give a command the flags of these methods in place of its `**flags`."""
+def takes(methods: Methods, of: str = "method") -> Callable[[Command], Command]:
+    """Give a command the flags of these methods in place of its `**flags`; `of` is what a method is called."""
 
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
@@ -88,7 +91,7 @@ def takes(methods: Methods) -> Callable[[Command], Command]:
                 last.append(parameter)
             elif parameter.kind is not inspect.Parameter.VAR_KEYWORD:
                 first.append(parameter)
-        parameters = [*first, *(flag.parameter() for flag in flags_of(methods).values()), *last]
+        parameters = [*first, *(flag.parameter(of) for flag in flags_of(methods).values()), *last]
         command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return command
@@ -96,10 +99,10 @@ def takes(methods: Methods) -> Callable[[Command], Command]:
     return decorate
 
 
-def given(flags: Mapping[str, Any], method: str, methods: Methods) -> dict[str, Any]:
+def given(flags: Mapping[str, Any], method: str, methods: Methods, of: str = "method") -> dict[str, Any]:
     """The options given on the command line, validated; raises an error for an option of another method."""
     if method not in methods:
-        raise OptionError(f"--method {method}: choose {', '.join(methods)}")
+        raise OptionError(f"--{of} {method}: choose {', '.join(methods)}")
     all_flags = flags_of(methods)
     values = {}
     for name, value in flags.items():

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -73,7 +73,7 @@ def table(
     if as_parquet:
         _write_parquet(parts)
     elif as_csv:
-        _write_csv(parts)
+        write_csv(parts, sys.stdout)
     else:
         print_table(next(parts), total=rows)
 
@@ -98,11 +98,11 @@ def _write_parquet(parts: Iterator[Any]) -> None:
             writer.write_table(part)
 
 
-def _write_csv(parts: Iterator[Any]) -> None:
+def write_csv(parts: Iterator[Any], file: TextIO) -> None:
     """Write standard CSV; lists in cells are written as JSON."""
     import csv
 
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer = csv.writer(file, lineterminator="\n")
     for number, part in enumerate(parts):
         if number == 0:
             writer.writerow(part.column_names)

@@ -23,7 +23,7 @@ from headatlas.errors import OptionError
 )
 def plot(
     path: AtlasPath,
-    kind: Annotated[str, typer.Argument(help="heads, head, clusters, layers, projection, quality or qk.")],
+    kind: Annotated[str, typer.Argument(help="heads, head, clusters, layers, projection, quality, qk or compare.")],
     output: Annotated[str, typer.Option("-o", "--output", help="A .png, .svg or .pdf file.")],
     of: Of = None,
     by: Annotated[str | None, typer.Option(help="heads, projection, qk: what the color shows.")] = None,

@@ -11,6 +11,7 @@ from headatlas.cli.base import (
     Limit,
     MaxTokens,
     Model,
+    Norms,
     Output,
     Overlong,
     PairColumn,
@@ -56,6 +57,7 @@ def run(
     max_tokens: MaxTokens = None,
     overlong: Overlong = "truncate",
     qk_tokens: QkTokens = 20_000,
+    norms: Norms = False,
     encoder: Encoder = encoders.DEFAULT,
     method: Method = None,
     projection: Projection = project_methods.AUTO,
@@ -75,7 +77,7 @@ def run(
     dataset = readers.load(data, text_column=text_column, pair_column=pair_column, limit=limit)
     atlas = pipeline.run(
         model, dataset, output, max_tokens=max_tokens, overlong=parse_overlong(overlong), qk_tokens=qk_tokens,
-        encoder=encoder, methods=methods, projection=projection, null=null, seed=seed, workers=workers,
+        norms=norms, encoder=encoder, methods=methods, projection=projection, null=null, seed=seed, workers=workers,
         scheduler=scheduler,
     )  # fmt: skip
     for name in methods:

@@ -13,10 +13,12 @@
     ['To be, or not to be.', 'That is the question.']
 """
 
+from headatlas.data.chats import Message
 from headatlas.data.dataset import Dataset, Example, Skipped, Window
+from headatlas.data.spans import Span
 from headatlas.data.specs import load
 
-__all__ = ["Dataset", "Example", "Skipped", "Window", "load"]
+__all__ = ["Dataset", "Example", "Message", "Skipped", "Span", "Window", "load"]
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
+from headatlas.data.chats import Message
+from headatlas.data.spans import Span, spans_fault
 from headatlas.errors import DataError, OptionError
 
 __all__ = ["Dataset", "Example", "Items", "Modality", "Skipped", "Source", "Window"]
@@ -32,6 +34,8 @@ class Example:
     words: tuple[str, ...] | None = None
     image: str | None = None
     columns: Mapping[str, object] = field(default_factory=dict)
+    spans: tuple[Span, ...] = ()
+    messages: tuple[Message, ...] = ()  # of a chat, whose text a model with a template reads in its own form
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,15 @@ class Dataset:
         with closing(self._source.read()) as items:
             for item in items:
                 reason = _fault(item) if isinstance(item, Example) else None
+                if reason is None and isinstance(item, Example):
+                    self._check_spans(item)
                 yield Skipped(item.id, reason) if reason else item
+
+    def _check_spans(self, example: Example) -> None:
+        text = " ".join(example.words) if example.words else example.text
+        fault = spans_fault(example.spans, text, example.pair) if example.spans else None
+        if fault:
+            raise DataError(f"{self.name}, example {example.id}: {fault}. Correct this span, or leave it out.")
 
     def check(self) -> None:
         """Raise an error if its first example cannot be read: a wrong column or format shows before any work."""
@@ -213,6 +225,11 @@ def is_text(string: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def clean(text: str) -> str:
+    """Replace halves of surrogate pairs, which JSON can contain but UTF-8 cannot store."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _count(skipped: list[Skipped]) -> str:

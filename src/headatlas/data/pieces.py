@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+PUNCTUATION = frozenset(".,")  # full stops and commas
 SENTENCE_ENDS, CLOSERS = frozenset(".!?"), frozenset("\"'”’»)]}")
 
 

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headatlas.data.chats import is_chat, plain_chat, read_messages
 from headatlas.data.dataset import Example, Skipped
+from headatlas.data.spans import FORM, SPANS, read_spans
 from headatlas.errors import DataError, OptionError
 
 __all__ = ["ROW_ID", "TEXT_NAMES", "Columns", "Picked", "named", "python_rows"]
@@ -23,6 +25,7 @@ TEXT_NAMES = (
     "review",
     "premise",
     "sentence1",
+    "messages",
 )
 
 
@@ -37,10 +40,11 @@ class Picked:
     def examples(self, rows: Iterable[Mapping[str, object]], path: str) -> Iterator[Example | Skipped]:
         """One example per row, or the reason why it is skipped.
 
-        >>> list(Picked("text").examples([{"text": "Hello", "label": 1}], "x.jsonl"))
-        [Example(id='0', text='Hello', pair=None, words=None, image=None, columns={'label': 1})]
+        >>> [example] = Picked("text").examples([{"text": "Hello", "label": 1}], "x.jsonl")
+        >>> example.id, example.text, example.columns
+        ('0', 'Hello', {'label': 1})
         """
-        taken = {self.text, self.pair, self.id}
+        taken = {self.text, self.pair, self.id, SPANS}
         for number, row in enumerate(rows):
             key = row.get(self.id) if self.id else None
             name = str(number if key is None else key)
@@ -48,13 +52,36 @@ class Picked:
             if absent:
                 yield Skipped(name, f"no column {absent[0]!r}")
                 continue
+            others = {column: value for column, value in row.items() if column not in taken}
+            if is_chat(row[self.text]):
+                yield self._chat(row, name, path, others)
+                continue
+            spans = read_spans(None if SPANS in (self.text, self.pair, self.id) else row.get(SPANS))
+            if isinstance(spans, str):
+                raise DataError(
+                    f"{path}, example {name}: column {SPANS!r} must be a list of {FORM}; {spans}. Correct it, or "
+                    "rename the column if it holds something else."
+                )
             yield Example(
                 name,
                 text=_text(row[self.text], self.text, name, path),
                 # "" rather than None: a row with an empty pair is faulty, not an example without a pair.
                 pair=(_text(row[self.pair], self.pair, name, path) or "") if self.pair else None,
-                columns={column: value for column, value in row.items() if column not in taken},
+                columns=others,
+                spans=spans,
             )
+
+    def _chat(self, row: Mapping[str, Any], name: str, path: str, others: dict[str, object]) -> Example:
+        """A row whose text is a list of messages."""
+        messages = read_messages(row[self.text])
+        where = f"{path}, example {name}, column {self.text!r}"
+        if isinstance(messages, str):
+            raise DataError(f'{where}: {messages}. A chat is a list of {{"role": …, "content": …}}, both texts.')
+        for column in (self.pair, SPANS):
+            if column and row.get(column) is not None:
+                raise DataError(f"{where} is a chat, whose spans are its messages: leave out column {column!r}.")
+        text, spans = plain_chat(messages)
+        return Example(name, text=text, columns=others, spans=spans, messages=messages)
 
 
 @dataclass(frozen=True, slots=True)

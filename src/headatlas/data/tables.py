@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from typing import Any
 
@@ -43,7 +43,8 @@ class Table:
 
 def example_bytes(example: Example) -> bytes:
     """Every field of an example but its image, for the fingerprint."""
-    fields = [example.id, example.text, example.pair, example.words, dict(example.columns)]
+    fields: list[object] = [example.id, example.text, example.pair, example.words, dict(example.columns)]
+    fields += [[astuple(item) for item in items] for items in (example.spans, example.messages) if items]
     return json.dumps(fields, sort_keys=True, default=repr).encode()
 
 

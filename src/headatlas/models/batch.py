@@ -37,7 +37,7 @@ def text_batch(model: Model, examples: Sequence[Encoded]) -> Batch:
     """Token ids padded on the right, with their mask."""
     sources = [example.source for example in examples]
     inputs = _padded(model, "", [tokens.ids for tokens in sources])
-    if "token_type_ids" in model.tokenizer.model_input_names and _takes_types(model.network):
+    if "token_type_ids" in model.tokenizer.model_input_names and takes_types(model.network):
         inputs["token_type_ids"] = _pad([tokens.segment for tokens in sources], 0)
     targets = [example.target for example in examples if example.target is not None]
     if targets:
@@ -61,7 +61,7 @@ def pad_token(config: Any, tokenizer: Any = None) -> int:
     return next((int(token) for token in candidates if token is not None and 0 <= token < size), 0)
 
 
-def _takes_types(network: torch.nn.Module) -> bool:
+def takes_types(network: torch.nn.Module) -> bool:
     """Whether the network takes segments; some come with the tokenizer of a family that does, but do not."""
     return "token_type_ids" in inspect.signature(network.forward).parameters
 

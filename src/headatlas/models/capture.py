@@ -102,29 +102,30 @@ def seeing(see: Callable[[int, Call], Attended]) -> Iterator[_Session]:
         _session.see = None
 
 
-def run(model: Model, inputs: Mapping[str, Tensor], watcher: Watcher) -> None:
-    """Run one forward pass and pass each readable layer to the watcher."""
+def run(model: Model, inputs: Mapping[str, Tensor], watcher: Watcher) -> Any:
+    """Run one forward pass and pass each readable layer to the watcher; returns what the network returns."""
     with torch.inference_mode():
         if model.route == "registry":
-            _run_registry(model, inputs, watcher)
-        else:
-            _run_outputs(model, inputs, watcher)
+            return _run_registry(model, inputs, watcher)
+        return _run_outputs(model, inputs, watcher)
 
 
-def _run_registry(model: Model, inputs: Mapping[str, Tensor], watcher: Watcher) -> None:
+def _run_registry(model: Model, inputs: Mapping[str, Tensor], watcher: Watcher) -> Any:
     def see(number: int, call: Call) -> Attended:
         index = model.layer_of_call.get(number)
         return call.eager() if index is None else watcher.call(model.layers[index], call)
 
     with seeing(see):
-        model.network(**inputs, **flags(model.network))
+        return model.network(**inputs, **flags(model.network))
 
 
-def _run_outputs(model: Model, inputs: Mapping[str, Tensor], watcher: Watcher) -> None:
+def _run_outputs(model: Model, inputs: Mapping[str, Tensor], watcher: Watcher) -> Any:
     with model._projections.reading(watcher) if model._projections else _nothing():
-        weights = all_maps(model.network, inputs)
+        output = _with_maps(model.network, inputs)
+    weights = _maps(output)
     for number, index in model.layer_of_call.items():
         watcher.map(model.layers[index], weights[number])
+    return output
 
 
 @contextmanager
@@ -134,7 +135,14 @@ def _nothing() -> Iterator[None]:
 
 def all_maps(network: torch.nn.Module, inputs: Mapping[str, Tensor]) -> list[Tensor]:
     """Every map that `output_attentions` returns: encoder, decoder, cross, in this order."""
-    output = network(**inputs, **flags(network), output_attentions=True)
+    return _maps(_with_maps(network, inputs))
+
+
+def _with_maps(network: torch.nn.Module, inputs: Mapping[str, Tensor]) -> Any:
+    return network(**inputs, **flags(network), output_attentions=True)
+
+
+def _maps(output: Any) -> list[Tensor]:
     return [weights for name in OUTPUTS for weights in (output.get(name) or ()) if weights is not None]
 
 

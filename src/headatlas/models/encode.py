@@ -5,18 +5,34 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.data import Example, Window
 from headatlas.errors import DataError, OptionError
-from headatlas.models.model import Model
+from headatlas.models.chat_text import has_template, rendered, special_ids
+from headatlas.models.token_spans import lost_spans, with_spans
 
 Overlong = Literal["truncate", "window"]
+
+
+class Reads(Protocol):
+    """What of a model turns texts into tokens."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def network(self) -> Any: ...  # noqa: D102
+    @property
+    def tokenizer(self) -> Any: ...  # noqa: D102
+    @property
+    def max_tokens(self) -> int: ...  # noqa: D102
+    @property
+    def encoder_decoder(self) -> bool: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +46,8 @@ class Tokens:
     segment: NDArray[np.int8]  # 0 first text, 1 second text
     start: NDArray[np.int32]
     stop: NDArray[np.int32]
+    span: list[str | None] | None = None  # the span that each is of; None for the whole: the example has no spans
+    turn: NDArray[np.int32] | None = None  # number of the message in a chat, -1 for none
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -37,17 +55,18 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """One example, or one window of it; `cut` counts the tokens lost to truncation."""
+    """One example, or one window of it; `cut` counts the tokens lost to truncation, `lost` whole spans."""
 
     source: Tokens
     target: Tokens | None = None
     window: int = 0
     windows: int = 1
     cut: int = 0
+    lost: int = 0
 
 
 def encode(
-    model: Model,
+    model: Reads,
     example: Example,
     *,
     max_tokens: int | None = None,
@@ -60,25 +79,44 @@ def encode(
         window = Window(size, size // 4)
     if window is not None and window.size > size:
         window = Window(size, min(window.overlap, size // 2))
+    example = rendered(model.tokenizer, example)
+    added = not (example.messages and has_template(model.tokenizer))  # special tokens; a template writes them itself
     first = " ".join(example.words) if example.words else example.text or ""
     second = None if model.encoder_decoder else example.pair
-    encodings, cut = _encodings(model.tokenizer, first, second, size, window)
-    target, lost = _target(model, example.pair or first, size) if model.encoder_decoder else (None, 0)
-    sources = [_tokens(model.tokenizer, encoding) for encoding in encodings]
+    encodings, cut = _encodings(model.tokenizer, first, second, size, window, special=added)
+    target, missing = _target(model, example.pair or first, size, added) if model.encoder_decoder else (None, 0)
+    sources = [_tokens(model.tokenizer, encoding, added) for encoding in encodings]
     if example.words:
         sources = [_with_words(tokens, example.words) for tokens in sources]
+    lost = 0
+    if example.spans:
+        sources, target, lost = _with_spans(sources, target, example, bool(cut + missing))
     return [
-        Encoded(tokens, target, number, len(sources), cut + lost)
+        Encoded(tokens, target, number, len(sources), cut + missing, lost)
         for number, tokens in enumerate(sources)
         if len(tokens)
     ]
 
 
+def _with_spans(
+    sources: list[Tokens], target: Tokens | None, example: Example, cut: bool
+) -> tuple[list[Tokens], Tokens | None, int]:
+    """Tokens with their spans, and the number of spans that truncation left no token of."""
+    spans = example.spans
+    sources = [with_spans(tokens, spans) for tokens in sources]
+    texts = list(sources)
+    if target is not None:  # tokens of a target are of the pair, or of the text if there is none
+        target = with_spans(target, spans if example.pair else [replace(span, pair=True) for span in spans])
+        texts.append(target)
+    return sources, target, lost_spans(texts, spans) if cut else 0
+
+
 def _encodings(
-    tokenizer: Any, first: str, second: str | None, size: int, window: Window | None
+    tokenizer: Any, first: str, second: str | None, size: int, window: Window | None, *, special: bool = True
 ) -> tuple[list[Any], int]:
     """Encodings of the tokenizers library, none longer than `size`, and the number of tokens cut off."""
-    full = tokenizer(first, second, truncation=False, verbose=False).encodings[0]
+    tokenizer = partial(tokenizer, add_special_tokens=special, verbose=False)
+    full = tokenizer(first, second, truncation=False).encodings[0]
     length = len(full.ids)
     if length <= (window.size if window else size):
         return [full], 0
@@ -93,7 +131,6 @@ def _encodings(
                 max_length=window.size,
                 stride=window.overlap if window.overlap < room else room // 2,
                 return_overflowing_tokens=True,
-                verbose=False,
             )
             return parts.encodings, 0
         size = window.size
@@ -101,12 +138,14 @@ def _encodings(
         raise OptionError(
             f"{size} tokens leave no room for text: {sum(full.special_tokens_mask)} of them are special. Allow more."
         )
-    return tokenizer(first, second, truncation=True, max_length=size, verbose=False).encodings, length - size
+    return tokenizer(first, second, truncation=True, max_length=size).encodings, length - size
 
 
-def _tokens(tokenizer: Any, encoding: Any) -> Tokens:
+def _tokens(tokenizer: Any, encoding: Any, added: bool = True) -> Tokens:
     words = [-1 if word is None else word for word in encoding.word_ids]
     special = np.array(encoding.special_tokens_mask, bool)
+    if not added:  # special tokens that the text of a template has are not marked
+        special |= np.isin(encoding.ids, special_ids(tokenizer))
     offsets = np.array(encoding.offsets, np.int32).reshape(-1, 2)
     return Tokens(
         np.array(encoding.ids, np.int32),
@@ -138,10 +177,10 @@ def _with_words(tokens: Tokens, words: tuple[str, ...]) -> Tokens:
     return replace(tokens, word=np.where(in_text, word, tokens.word).astype(np.int32))
 
 
-def _target(model: Model, text: str, size: int) -> tuple[Tokens, int]:
+def _target(model: Reads, text: str, size: int, added: bool) -> tuple[Tokens, int]:
     """What the decoder reads: the target shifted right by one after the start token, as in training."""
-    encodings, cut = _encodings(model.tokenizer, text, None, size, None)
-    tokens = _tokens(model.tokenizer, encodings[0])
+    encodings, cut = _encodings(model.tokenizer, text, None, size, None, special=added)
+    tokens = _tokens(model.tokenizer, encodings[0], added)
     start = start_token(model)
     return Tokens(
         np.concatenate([[start], tokens.ids[:-1]]).astype(np.int32),
@@ -154,7 +193,7 @@ def _target(model: Model, text: str, size: int) -> tuple[Tokens, int]:
     ), cut
 
 
-def start_token(model: Model) -> int:
+def start_token(model: Reads) -> int:
     """The token a decoder starts with."""
     config: Any = model.network.config
     generation = getattr(model.network, "generation_config", None)

@@ -85,7 +85,7 @@ def load(name: ModelLike, *, modality: Modality | None = None, tokenizer: Any = 
         processor, image_size, guessed = image_processor(source, tower.config)
         notes += guessed
     else:
-        tokenizer = _tokenizer(source, label, tokenizer)
+        tokenizer = read_tokenizer(source, label, tokenizer)
         notes += _unknown_words(tokenizer)
     with quiet():
         result = survey(tower, modality, image_size)
@@ -97,7 +97,7 @@ def load(name: ModelLike, *, modality: Modality | None = None, tokenizer: Any = 
         route=result.route,
         layers=result.layers,
         layer_of_call=result.layer_of_call,
-        max_tokens=_max_tokens(tower.config, tokenizer),
+        max_tokens=longest_text(tower.config, tokenizer),
         tokenizer=tokenizer,
         processor=processor,
         grid=_grid(tower.config, image_size, result.tokens, processor) if image_size else None,
@@ -115,14 +115,15 @@ def _loaded(model: Model, modality: Modality | None, tokenizer: Any) -> Model:
     return model
 
 
-def resolve(name: str) -> tuple[str, str]:
-    """What transformers should load, and the name of the model."""
+def resolve(name: str, weights: bool = True) -> tuple[str, str]:
+    """What transformers should load, and the name of the model; its files are checked if its weights are read."""
     if name in packaged.NAMES:
         return str(packaged.folder(name)), packaged.NAMES[name]
     folder = Path(name).expanduser()
     if not folder.is_dir():
         return name, name
-    check_folder(name, folder)
+    if weights:
+        check_folder(name, folder)
     return str(folder.resolve()), folder.resolve().name
 
 
@@ -130,29 +131,57 @@ def read_network(source: str, label: str) -> tuple[Any, tuple[str, ...]]:
     """The network, and notes about problems in loading it."""
     from transformers import AutoModel
 
+    network, report = pretrained(AutoModel, source, label, attn_implementation="eager")
+    if {name for name, _ in network.named_parameters()} <= {*report["missing_keys"]}:
+        network, report = _by_architecture(source, label, network) or (network, report)
+    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
+    notes = (f"{len(missing)} weights are missing from its files and were set at random: {', '.join(missing[:3])} …",)
+    return network, notes if missing else ()
+
+
+def _by_architecture(source: str, label: str, network: Any) -> tuple[Any, Any] | None:
+    """The base model of the class that wrote the files: LlamaForQuestionAnswering has its own names of weights."""
+    import transformers
+
+    names = getattr(network.config, "architectures", None) or [""]
+    written_by = getattr(transformers, names[0], None)
+    if written_by is None or isinstance(network, written_by):
+        return None
+    whole, report = pretrained(written_by, source, label, attn_implementation="eager")
+    return whole.base_model, report
+
+
+def pretrained(loader: Any, source: str, label: str, seed: int = 0, **options: Any) -> tuple[Any, dict[str, Any]]:
+    """A network by one of the automatic classes of transformers, and its report on missing weights.
+
+    Weights missing from the files, such as a pooler or a new head, are drawn with `seed`: the same in every process.
+    """
     try:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)  # weights missing from the files, such as a pooler, are the same in every process
-            network, report = AutoModel.from_pretrained(
+            torch.manual_seed(seed)
+            network, report = loader.from_pretrained(
                 source,
                 use_safetensors=True,
                 trust_remote_code=False,
                 dtype=torch.float32,
-                attn_implementation="eager",
                 output_loading_info=True,
+                **options,
             )
     except Exception as error:  # transformers raises OSError, ValueError, RuntimeError, SafetensorError …
-        text = " ".join(str(error).split())
-        if "trust_remote_code" in text or "custom code" in text:
-            raise ModelError(f"{label} needs custom code from the hub, which headatlas never runs") from error
-        if "safetensors" in text and "not" in text:
-            raise pickled(label, "a pickle (pytorch_model.bin)") from error
-        if Path(source).is_dir():
-            raise ModelError(f"{label} cannot be loaded from its files. transformers reports: {text[:200]}") from error
-        raise ModelError(f"cannot load the model {label!r}; {WAYS}. transformers reports: {text[:200]}") from error
-    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
-    notes = (f"{len(missing)} weights are missing from its files and were set at random: {', '.join(missing[:3])} …",)
-    return network, notes if missing else ()
+        raise _unloadable(source, label, error) from error
+    return network, report
+
+
+def _unloadable(source: str, label: str, error: Exception) -> ModelError:
+    """What an error of transformers means for the user."""
+    text = " ".join(str(error).split())
+    if "trust_remote_code" in text or "custom code" in text:
+        return ModelError(f"{label} needs custom code from the hub, which headatlas never runs")
+    if "safetensors" in text and "not" in text:
+        return pickled(label, "a pickle (pytorch_model.bin)")
+    if Path(source).is_dir():
+        return ModelError(f"{label} cannot be loaded from its files. transformers reports: {text[:200]}")
+    return ModelError(f"cannot load the model {label!r}; {WAYS}. transformers reports: {text[:200]}")
 
 
 def _revision(source: str) -> str | None:
@@ -214,7 +243,7 @@ def _tower(network: Any, modality: Modality | None) -> tuple[Any, Modality]:
     return network, reads
 
 
-def _tokenizer(source: str | None, label: str, tokenizer: Any) -> Any:
+def read_tokenizer(source: str | None, label: str, tokenizer: Any) -> Any:
     """The given tokenizer, or that of the model."""
     from transformers import AutoTokenizer
 
@@ -249,7 +278,7 @@ def _unknown_words(tokenizer: Any) -> tuple[str, ...]:
     return (f'{what}. If case matters, put {{"do_lower_case": false}} into its tokenizer_config.json',)
 
 
-def _max_tokens(config: Any, tokenizer: Any) -> int:
+def longest_text(config: Any, tokenizer: Any) -> int:
     """The longest text the model takes: the smaller of what its positions and its tokenizer allow."""
     config = config.get_text_config()
     limits = (getattr(config, name, None) for name in ("max_position_embeddings", "n_positions", "max_sequence_length"))

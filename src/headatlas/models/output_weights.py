@@ -55,7 +55,7 @@ def output_weights(model: Model, trial: Batch) -> list[OutputWeights]:
             f"what the heads of {model.family} write cannot be read: its attention is outside the registry"
         )
     inputs: dict[str, Tensor] = {}
-    modules = {name: module for name, module in model.network.named_modules() if _is_projection(module)}
+    modules = {name: module for name, module in model.network.named_modules() if is_projection(module)}
     hooks = [module.register_forward_pre_hook(_keep(inputs, name)) for name, module in modules.items()]
     record = _Outputs()
     try:
@@ -66,20 +66,32 @@ def output_weights(model: Model, trial: Batch) -> list[OutputWeights]:
     return [_found(model, layer, record.outputs[layer.index], inputs, modules) for layer in model.layers]
 
 
-def _is_projection(module: nn.Module) -> bool:
+def is_projection(module: nn.Module) -> bool:
+    """Whether a module has a matrix of weights that is multiplied with its input."""
     weight = getattr(module, "weight", None)
     return isinstance(weight, Tensor) and weight.ndim == 2 and not isinstance(module, nn.Embedding)
 
 
 def _keep(inputs: dict[str, Tensor], name: str) -> Any:
-    """A hook that keeps the input of a module; other threads may run the same network meanwhile."""
-    thread = threading.get_ident()
+    """A hook that keeps the input of a module."""
 
+    @of_thread
     def hook(module: nn.Module, arguments: tuple[Any, ...]) -> None:
-        if threading.get_ident() == thread and arguments and isinstance(arguments[0], Tensor):
+        if arguments and isinstance(arguments[0], Tensor):
             inputs[name] = arguments[0].clone()
 
     return hook
+
+
+def of_thread(hook: Any) -> Any:
+    """A hook that does nothing in other threads, which may run the same network meanwhile."""
+    thread = threading.get_ident()
+
+    def here(*arguments: Any) -> None:
+        if threading.get_ident() == thread:
+            hook(*arguments)
+
+    return here
 
 
 def _found(
@@ -95,13 +107,17 @@ def _found(
 
 
 def _cut(module: nn.Module, layer: Layer, width: int, name: str) -> OutputWeights:
-    """The weights of a projection by head; `Conv1D` of transformers stores them the other way round."""
-    stored: Any = module.weight
-    weight = stored.detach().float()
-    by_input = weight if type(module).__name__ == "Conv1D" else weight.T  # (head · feature, hidden)
+    """The weights of a projection by head."""
     bias: Any = getattr(module, "bias", None)
     return OutputWeights(
-        by_input.reshape(layer.heads, width // layer.heads, -1).contiguous(),
+        weight_by_input(module).reshape(layer.heads, width // layer.heads, -1).contiguous(),
         None if bias is None else bias.detach().float(),
         name,
     )
+
+
+def weight_by_input(module: nn.Module) -> Tensor:
+    """The weight (input, output) of a projection; `Conv1D` of transformers stores it this way, others do not."""
+    stored: Any = module.weight
+    weight: Tensor = stored.detach().float()
+    return weight if type(module).__name__ == "Conv1D" else weight.T

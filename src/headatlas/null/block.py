@@ -17,9 +17,10 @@ from headatlas.atlas.writer import Place, Writer
 from headatlas.models.groups import image_groups, text_groups
 from headatlas.models.model import Model
 from headatlas.models.shuffle import shuffled
-from headatlas.null.assignment import Assigned, Clusters
 from headatlas.numeric.threads import single_thread
+from headatlas.stages.cluster.membership import Assigned, Clusters
 from headatlas.stages.collect.batches import reduce_groups
+from headatlas.stages.collect.stat_axis import atlas_statistics
 from headatlas.stages.features.block import encode
 from headatlas.stages.features.encoders import Encoder
 from headatlas.wording.nulls import REAL
@@ -127,4 +128,4 @@ def null_maps(atlas: Atlas, null_models: NullModels, task: Task) -> tuple[NDArra
             pairs = zip(encoded, task.examples, strict=True)
             encoded = [shuffled(example, null_models.seed, number) for example, number in pairs]
         groups = text_groups(model, encoded, most_tokens)
-    return reduce_groups(model, groups, len(task.examples), resolution)
+    return reduce_groups(model, groups, len(task.examples), resolution, atlas_statistics(model, atlas))

@@ -20,10 +20,10 @@ from headatlas.models.load import ModelLike
 from headatlas.models.model import Model
 from headatlas.models.random_weights import refusal
 from headatlas.null import tables
-from headatlas.null.assignment import read_clusters
 from headatlas.null.block import OTHER_WEIGHTS, NullBlock, NullModels, Source, Task
-from headatlas.null.radius import SHARE
 from headatlas.options import either
+from headatlas.stages.cluster.membership import read_clusters
+from headatlas.stages.cluster.radius import SHARE
 from headatlas.stages.correlate.effect import Draws
 from headatlas.stages.features.encoders import Encoder
 from headatlas.stages.features.fitted import load_encoder

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 
 from headatlas.errors import OptionError, StoreError
+from headatlas.plot.comparison import compare
 from headatlas.plot.curves import quality
 from headatlas.plot.full_map import map  # noqa: A004 - read as plot.map
 from headatlas.plot.gallery import clusters
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from headatlas.plot import tsne
 
 __all__ = [
-    "CATEGORIES", "FIGURES", "clusters", "head", "heads", "layers", "map", "projection", "qk", "quality", "save",
-    "tsne",
+    "CATEGORIES", "FIGURES", "clusters", "compare", "head", "heads", "layers", "map", "projection", "qk", "quality",
+    "save", "tsne",
 ]  # fmt: skip
 
 FIGURES: dict[str, Callable[..., Figure]] = {
@@ -37,6 +38,7 @@ FIGURES: dict[str, Callable[..., Figure]] = {
     "projection": projection,
     "quality": quality,
     "qk": qk,
+    "compare": compare,
 }
 SUFFIXES = (".png", ".svg", ".pdf")
 DPI = 200  # twice that of a screen

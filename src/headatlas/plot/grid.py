@@ -64,7 +64,7 @@ def cell_size(layers: int, across: int) -> float:
     return float(np.clip(min(6.6 / across, 9.0 / layers), 0.14, 0.46))
 
 
-def _frame(page: Page, layers: int, across: int, cell: float) -> Any:
+def frame(page: Page, layers: int, across: int, cell: float) -> Any:
     """A canvas for the grid in units of cells, with the numbers of layers and heads."""
     axes = page.axes(LABELS, LABELS, across * cell, layers * cell)
     step = 1 if cell >= 0.2 else 5
@@ -102,7 +102,7 @@ def _clusters(atlas: Atlas, of: str | None, dark: bool) -> Figure:
     height = max(LABELS + layers * cell, 0.3 + legend_height(LEGEND, rows))
     title = _job_sentence(profiles, clusters, atlas.facts("correlate", of)["thresholds"]["one_job"])
     page = Page(LABELS + across * cell + 0.4 + LEGEND, height, title, note, dark)
-    axes = _frame(page, layers, across, cell)
+    axes = frame(page, layers, across, cell)
     for row in profiles:
         number, gap = REST if row["main_cluster"] in rest else row["main_cluster"], 0.03
         patch(axes, number, (row["head"] + gap, row["layer"] + gap, 1 - 2 * gap, 1 - 2 * gap), page.look)
@@ -148,7 +148,7 @@ def _amounts(atlas: Atlas, by: str, of: str | None, dark: bool) -> Figure:
     ends = [_end(values, np.nanmax(values)), _end(values, np.nanmin(values))]
     title = f"{wording.capitalize(name)} is largest in {ends[0]} and smallest in {ends[1]}"
     page = Page(LABELS + across * cell + 0.4 + LEGEND - 0.8, LABELS + max(layers * cell, 1.0), title, note, dark)
-    axes = _frame(page, layers, across, cell)
+    axes = frame(page, layers, across, cell)
     norm, scale = Normalize(np.nanmin(values), np.nanmax(values)), page.look.amounts
     if np.nanmin(values) < 0 < np.nanmax(values):
         widest = float(np.nanmax(np.abs(values)))
@@ -204,7 +204,7 @@ def _maps(atlas: Atlas, dark: bool) -> Figure:
     note = f"Mean map of each head of {facts['name']} over {many(examples, 'example')}. {MAPS_NOTE}"
     width = max(LABELS + across * cell, 4.2)
     page = Page(width, LABELS + layers * cell, _target_sentence(atlas), note, dark)
-    _frame(page, layers, across, cell)
+    frame(page, layers, across, cell)
     gap = 0.04
     for layer, head in np.ndindex(layers, across):
         if np.isfinite(means[layer, head]).all():

@@ -10,7 +10,7 @@ from headatlas.web.api.endpoints import ENDPOINTS, Endpoint
 from headatlas.web.api.payloads.base import Payload
 from headatlas.web.compute.jobs import Pending
 from headatlas.web.compute.runner import ModelRunner
-from headatlas.web.views import clusters, columns, qk, trees
+from headatlas.web.views import clusters, columns, compare, compare_maps, probe, qk, trees
 from headatlas.web.views.snapshot import Snapshot
 
 Values = dict[str, str | int]
@@ -162,6 +162,41 @@ def _embedding_heads(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Va
                 yield {"embedding": name, "layer": layer, "head": head}
 
 
+def _comparison_steps(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
+    for name in snapshot.atlas.results("compare"):
+        for step in range(1, 1 + compare.steps(snapshot, name)):
+            yield {"comparison": name, "step": step}
+
+
+def _comparison_heads(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
+    for name in snapshot.atlas.results("compare"):
+        for values in _every_head(snapshot, examples):
+            yield {"comparison": name, **values}
+
+
+def _comparison_models(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
+    for name in snapshot.atlas.results("compare"):
+        for model in compare_maps.models(snapshot, name):
+            yield {"comparison": name, "model": model}
+
+
+def _comparison_maps(snapshot: Snapshot, examples: Sequence[int]) -> Iterator[Values]:
+    for name in snapshot.atlas.results("compare"):
+        for place in range(len(compare.rows(snapshot, "compare_examples", name))):
+            for layer in range(compare_maps.layer_count(snapshot, name)):
+                yield {"comparison": name, "place": place, "layer": layer}
+
+
+def _probe_tables(panel: str) -> Enumerator:
+    """The tables of analyses that the page shows in a panel of this kind."""
+    return lambda snapshot, examples: [{"table": table} for table in probe.tables(snapshot, panel)]
+
+
+def _once(panel: str) -> Enumerator:
+    """Once, if an analysis has such a panel."""
+    return lambda snapshot, examples: [{}] * bool(probe.tables(snapshot, panel))
+
+
 def _measured(enumerate_embeddings: Enumerator) -> Enumerator:
     """Each of these with every measure of points."""
 
@@ -193,6 +228,16 @@ ENUMERATORS: dict[str, Enumerator] = {
     "t-SNE": _tsne,
     "t-SNE positions": _tsne_positions,
     "t-SNE by layer": _tsne_layers,
+    "measures of heads": _probe_tables("measures"),
+    "roles of heads": _probe_tables("roles"),
+    "rows of heads": _probe_tables("rows"),
+    "relations": _once("relations"),
+    "distances of heads": _once("distances"),
+    "comparisons": _results("compare", "comparison"),
+    "steps of comparisons": _comparison_steps,
+    "heads of comparisons": _comparison_heads,
+    "models of comparisons": _comparison_models,
+    "kept maps of comparisons": _comparison_maps,
     "embeddings": _results("qk", "embedding"),
     "columns of embeddings": _embedding_columns,
     "layers of embeddings": _embedding_layers,

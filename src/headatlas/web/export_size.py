@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from headatlas import progress, wording
 from headatlas.web.compute.full_maps import map_size
 from headatlas.web.compute.source import Source
-from headatlas.web.views import clusters, columns, example_table, qk
+from headatlas.web.views import clusters, columns, compare_maps, example_table, qk
 
 if TYPE_CHECKING:
     from headatlas.web.views.snapshot import Snapshot
@@ -23,6 +24,7 @@ AVERAGE_BYTES = 6_000  # of the file with the mean attention of a head, approxim
 HEAD_BYTES = 2_500  # of the file of a head in a clustering, approximately
 PLOT_BYTES = 7_500  # of what is said about the plot of a head's queries and keys, approximately
 STRONGEST_BYTES = 20  # of the strongest keys of a query
+CHANGE_BYTES = 250  # of a statistic of a head at a step of a comparison, approximately
 DRAWN_BYTES = 14  # of a token in the list of tokens that are drawn, approximately
 
 
@@ -116,6 +118,17 @@ def embedding_bytes(snapshot: Snapshot) -> int:
     return total
 
 
+def comparison_bytes(snapshot: Snapshot) -> int:
+    """Bytes of all comparisons, approximately: two per weight of a map, and the numbers of every head and step."""
+    total = 0
+    for name, entry in snapshot.atlas.results("compare").items():
+        kept, _, *one_model = snapshot.atlas.array("compare_pooled", name).shape
+        models = len(compare_maps.models(snapshot, name))
+        listed = (models - 1) * entry["facts"]["heads"] * len(columns.statistics(snapshot))
+        total += 2 * (1 + kept) * models * math.prod(one_model) + listed * CHANGE_BYTES
+    return total
+
+
 def expected(
     snapshot: Snapshot, full: int, pooled: set[int], listed: list[int], vectors: Sequence[int] = ()
 ) -> int:  # fmt: skip
@@ -127,6 +140,7 @@ def expected(
     cards += layers * heads * len(columns.statistics(snapshot)) * NUMBER_BYTES
     texts = _text_bytes(snapshot) * len(listed) // max(1, count)
     maps_of_examples = sum(full_bytes(snapshot, example) for example in range(full)) + embedding_bytes(snapshot)
+    maps_of_examples += comparison_bytes(snapshot)
     maps_of_examples += sum(vector_bytes(snapshot, example) for example in vectors)
     cards += layers * heads * (AVERAGE_BYTES if snapshot.sampled else NUMBER_BYTES * 50)
     return maps_of_examples + (1 + len(pooled)) * _pooled_bytes(snapshot) + texts + buffers + cards

@@ -15,6 +15,7 @@ from headatlas.wording.changes import (
     explained_line,
     few_texts,
     more_columns_line,
+    more_findings_line,
     no_changes_line,
     same_columns_line,
     switched,
@@ -69,6 +70,7 @@ from headatlas.wording.numbers import (
 )
 from headatlas.wording.patterns import Distinction, Head, Said, apart_line, distinction_words, pattern_sentence
 from headatlas.wording.results import faithful, method_name, result_line
+from headatlas.wording.spans import span_changes_line
 from headatlas.wording.trees import node_line, node_name, part_name
 
 __all__ = [
@@ -115,6 +117,7 @@ __all__ = [
     "many",
     "method_name",
     "more_columns_line",
+    "more_findings_line",
     "no_changes_line",
     "node_line",
     "node_name",
@@ -141,6 +144,7 @@ __all__ = [
     "result_line",
     "same_columns_line",
     "signed",
+    "span_changes_line",
     "stability_word",
     "switched",
     "switches_line",

@@ -73,8 +73,8 @@ is 0.83 if kind = repeated, 0.021 if kind = plain'
     """
     verb = "changes" if len(heads) == 1 else "change"
     shares = [f" ({interval(head['explained'], head['low'], head['high'], percent)})" for head in heads]
-    names = _first([head_name(head["layer"], head["head"]) + share for head, share in zip(heads, shares, strict=True)])
-    text = f"{many(len(heads), 'more head' if more else 'head')} {verb} with {label}: {names}"
+    names = [head_name(head["layer"], head["head"]) + share for head, share in zip(heads, shares, strict=True)]
+    text = f"{many(len(heads), 'more head' if more else 'head')} {verb} with {label}: {listed_heads(names)}"
     if contrast is None:
         return text
     whose = "its" if len(heads) == 1 else "their"
@@ -84,7 +84,7 @@ is 0.83 if kind = repeated, 0.021 if kind = plain'
     return f"{text}; {whose} {changed_line(contrast['statistic'], column, *means)}"
 
 
-def _first(names: Sequence[str]) -> str:
+def listed_heads(names: Sequence[str]) -> str:
     """The first heads, and how many are left out: none or at least two."""
     rest = len(names) - SHOWN if len(names) > SHOWN + 1 else 0
     return join_list([*names[: len(names) - rest], *([f"{count(rest)} more"] if rest else [])])
@@ -103,7 +103,7 @@ def switches_line(column: str, value: str, pattern: str, heads: Sequence[Switche
     '1 head switches to “induction” if kind = repeated: L18·H6; 90% of its maps against 0%'
     """
     verb, whose = ("switches", "its") if len(heads) == 1 else ("switch", "their")
-    names = _first([head_name(head["layer"], head["head"]) for head in heads])
+    names = listed_heads([head_name(head["layer"], head["head"]) for head in heads])
     text = f"{many(len(heads), 'head')} {verb} to “{pattern}” if {column} = {value}: {names}"
     return f"{text}; {switched(mean, whose)}"
 
@@ -175,6 +175,15 @@ def more_columns_line(columns: int, command: str) -> str:
     'heads also change with 2 more columns: headatlas table x.atlas changes'
     """
     return f"heads also change with {many(columns, 'more column')}: {command}"
+
+
+def more_findings_line(findings: int, command: str) -> str:
+    """That there is more of the same kind, and where it is.
+
+    >>> more_findings_line(2, "headatlas table x.atlas span_changes")
+    'and 2 more: headatlas table x.atlas span_changes'
+    """
+    return f"and {count(findings)} more: {command}"
 
 
 BUILT_IN = "partly built in: the vectors come from a network that was trained to tell heads apart"

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headatlas.wording.clusters import named_clusters
+from headatlas.wording.compare import changed_heads, compare_result
+from headatlas.wording.evaluation import evaluation_line
 from headatlas.wording.heads import head_name
 from headatlas.wording.nulls import null_result
 from headatlas.wording.numbers import amount, count, many, percent, ratio
@@ -79,6 +81,17 @@ def _null(facts: Facts) -> str:
     return null_result(facts["kinds"], facts["examples"])
 
 
+def _compare(facts: Facts) -> str:
+    """What was compared, and how many heads changed, where that is known of the last step.
+
+    >>> _compare({"first": "base", "steps": ["tuned"], "noise": ["s1"], "examples": 140, "changed": [8], "heads": 72})
+    'base → tuned, on 140 examples, beside one seed; 8 of 72 heads changed more than between seeds'
+    """
+    line = compare_result(facts["first"], facts["steps"], len(facts["noise"]), facts["examples"])
+    changed = facts["changed"][-1]
+    return line if changed is None else f"{line}; {changed_heads(changed, facts['heads'])}"
+
+
 def _tsne(facts: Facts) -> str:
     if facts["kind"] == "compare":
         return f"{_texts(facts)}, {many(facts['runs'], 'run')}, {many(facts['layouts'], 'layout')}"
@@ -111,10 +124,22 @@ def _qk(facts: Facts) -> str:
 
 
 def _probe(facts: Facts) -> str:
-    return _texts(facts)
+    """What was read, and how many heads have each role, if roles were looked for.
+
+    >>> _probe({"examples": 64, "few": False, "roles": {"previous": 3, "next": 0, "induction": 1}})
+    '64 texts; heads with a role: 3 previous, 1 induction'
+    >>> _probe({"examples": 1, "few": True, "roles": {"previous": 0}})
+    '1 text, too few to test for roles; heads with a role: none'
+    """
+    if "roles" not in facts:
+        return _texts(facts)
+    few = ", too few to test for roles" if facts["few"] else ""
+    roles = ", ".join(f"{count(heads)} {role}" for role, heads in facts["roles"].items() if heads)
+    return f"{_texts(facts)}{few}; heads with a role: {roles or 'none'}"
 
 
 LINES: dict[str, Callable[[Facts], str]] = {
+    "evaluate": evaluation_line,
     "features": _features,
     "cluster": _cluster,
     "project": _project,
@@ -123,4 +148,5 @@ LINES: dict[str, Callable[[Facts], str]] = {
     "tsne": _tsne,
     "qk": _qk,
     "probe": _probe,
+    "compare": _compare,
 }

@@ -19,6 +19,9 @@ SAME_COLUMN = 0.8  # Cramér's V of two columns from which on their effects cann
 RARE = 0.05  # a head treats so many texts unlike others: those on which it is farthest from what it usually does
 AS_OTHERS = 0.2  # … it treats one as other texts with the same value if it treats this share of those unlike others
 SWITCHES = 0.5  # a head switches to a pattern if its share of the head's maps rises by at least this for a value
+CHANGED = 0.025  # a head changed if its maps move this much more than between seeds, in bits of divergence: as if 5% of
+# its attention, the least difference of most statistics, went to keys that had none
+SHARES = 0.01  # a pattern whose share of all maps changes less between two models is not mentioned
 GROUPS = 20  # with fewer independent texts, nothing is tested
 ANALYSIS = {
     "one_job": ONE_JOB,

@@ -1,5 +1,5 @@
 // What the input changes in a head, in words. Tested on the same cases as headatlas.wording.changes.
-import type { Change } from "../api";
+import type { Change, SpanChange } from "../api";
 import { amount, columnName, interval, pEquation, percent } from "./numbers";
 
 /** What is to be said of an encoder that knows heads. */
@@ -15,16 +15,40 @@ export const changedLine = (
   lowValue: string,
 ) => `${statistic} is ${amount(high)} if ${column} = ${highValue}, ${amount(low)} if ${column} = ${lowValue}`;
 
+/** The values of a column where a mean is highest and lowest; undefined if none is known. */
+function ends(means: SpanChange["means"]) {
+  const known = means.filter((entry): entry is { value: string; mean: number } => entry.mean !== null);
+  if (!known.length) return undefined;
+  return {
+    high: known.reduce((best, entry) => (entry.mean > best.mean ? entry : best)),
+    low: known.reduce((best, entry) => (entry.mean < best.mean ? entry : best)),
+  };
+}
+
 /** The first statistic of a change whose means differ by at least `differs`; undefined if there is none. */
 export function changedIn(change: Change, differs: number): string | undefined {
   for (const { plain, means } of change.statistics) {
-    const known = means.filter((entry): entry is { value: string; mean: number } => entry.mean !== null);
-    const high = known.reduce((best, entry) => (entry.mean > best.mean ? entry : best), known[0]);
-    const low = known.reduce((best, entry) => (entry.mean < best.mean ? entry : best), known[0]);
-    if (known.length && high.mean - low.mean >= differs)
-      return changedLine(plain, columnName(change.column), high.mean, high.value, low.mean, low.value);
+    const found = ends(means);
+    if (found && found.high.mean - found.low.mean >= differs)
+      return changedLine(
+        plain,
+        columnName(change.column),
+        found.high.mean,
+        found.high.value,
+        found.low.mean,
+        found.low.value,
+      );
   }
   return undefined;
+}
+
+/** How attention of a head between two spans changes with a column, and how much of its variation that is. */
+export function spanChanged({ plain, column, means, explained, low, high, q }: SpanChange): string {
+  const found = ends(means);
+  const share = `explains ${interval(explained, low, high, percent)} of its variation, ${pEquation(q, "q")}`;
+  if (!found) return `${plain}: ${columnName(column)} ${share}`;
+  const { high: top, low: bottom } = found;
+  return `${changedLine(plain, columnName(column), top.mean, top.value, bottom.mean, bottom.value)} (${share})`;
 }
 
 /** How much of the variation of maps a head, a layer, an example or a column explains, chance taken off. */

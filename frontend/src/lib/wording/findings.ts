@@ -72,18 +72,38 @@ export function changesPieces(
   more: boolean,
 ): Piece[] {
   const one = changed.length === 1;
-  const heads = changed.map((head) => ({
-    text: headName(head),
-    after: ` (${interval(head.explained, head.low, head.high, percent)})`,
-    head: { layer: head.layer, head: head.head },
-    note: `${label} explains ${interval(head.explained, head.low, head.high, percent)} of its variation (${pEquation(head.q, "q")})`,
-  }));
+  const heads = changed.map((head) => changedHead(head, label));
   return [
     { text: `${plural(changed.length, more ? "more head" : "head")} ${one ? "changes" : "change"} with ${label}: ` },
     ...headPieces(heads),
     ...(contrast ? [{ text: `; ${contrastText(column, contrast, changed.length)}` }] : []),
   ];
 }
+
+type SpanFinding = Findings["spans"][number];
+
+/** The heads in which attention between spans changes with a column, and its means in the first of them. */
+export function spanChangesPieces({
+  column,
+  label,
+  heads,
+  contrast,
+}: Omit<SpanFinding, "filters" | "statistic">): Piece[] {
+  const { statistic, high, high_value, low, low_value } = contrast;
+  const where = joinList(contrast.heads.map(headName));
+  return [
+    { text: `${statistic} changes with ${label} in ${plural(heads.length, "head")}: ` },
+    ...headPieces(heads.map((head) => changedHead(head, label))),
+    { text: `; in ${where} ${changedLine("it", column, high, high_value, low, low_value)}` },
+  ];
+}
+
+const changedHead = (head: SpanFinding["heads"][number], label: string): ListedHead => ({
+  text: headName(head),
+  after: ` (${interval(head.explained, head.low, head.high, percent)})`,
+  head: { layer: head.layer, head: head.head },
+  note: `${label} explains ${interval(head.explained, head.low, head.high, percent)} of its variation (${pEquation(head.q, "q")})`,
+});
 
 function contrastText(column: string, contrast: NonNullable<Column["contrast"]>, heads: number): string {
   const whose =
@@ -103,18 +123,28 @@ export function noChangesLine(labels: string[], explained: number, significant: 
   return `no head changes with ${joinList(labels)}: ${reason}; ${plural(texts, "text")}`;
 }
 
-/** A sentence about a column, with the patterns that heads switch to or the heads that change. */
+/** A sentence about a column: patterns that heads switch to, heads that change, or a statistic between spans. */
 export interface Finding {
-  column: Column;
+  column: Pick<Column, "column" | "label" | "filters">;
+  statistic?: string; // between spans
   pieces: Piece[];
 }
 
-/** All sentences, the largest change of each column first. */
-export const findingsOf = ({ columns }: Findings): Finding[] =>
-  columns.flatMap((column) => [
+/** All sentences, the largest change of each column first; those about spans follow. */
+export const findingsOf = ({ columns, spans }: Pick<Findings, "columns" | "spans">): Finding[] => [
+  ...columns.flatMap((column) => [
     ...column.switches.map((group) => ({ column, pieces: switchesPieces(column.column, group) })),
     ...(column.changed.length ? [{ column, pieces: changesPieces(column, column.switches.length > 0) }] : []),
-  ]);
+  ]),
+  ...spans.map((finding) => {
+    const [first, ...pieces] = spanChangesPieces(finding);
+    return {
+      column: finding,
+      statistic: finding.statistic,
+      pieces: [{ ...first, text: capitalize(first.text) }, ...pieces],
+    };
+  }),
+];
 
 /** Why there is no sentence; empty if vectors were not compared. */
 export function nothingFound(

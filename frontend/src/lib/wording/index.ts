@@ -1,6 +1,7 @@
 // Every sentence and number of the page, made from typed values. Sentences are never parsed.
 export * from "./changes";
 export * from "./clusters";
+export * from "./compare";
 export * from "./examples";
 export * from "./facts";
 export * from "./findings";

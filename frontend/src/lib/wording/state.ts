@@ -25,6 +25,7 @@ const PARAMS: Record<string, Words> = {
   color: (value) => `colored by ${value}`,
   sort: (value) => `sorted by ${value}`,
   by: (value) => `plot ${value}`,
+  step: (value) => `step ${value}`,
   point: (value) => `point ${value}`,
   projection: (value) => `projection ${value}`,
   axes: (value) => `${value} axes`,

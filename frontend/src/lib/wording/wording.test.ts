@@ -20,6 +20,8 @@ const OTHERS: Record<string, (...values: never[]) => string> = {
     wording.localityLine({ neighbors, similarity, all_pairs, p } as Locality, significant, few),
   switches_line: (column, value, pattern, heads, mean) =>
     wording.textOf(wording.switchesPieces(column, { value, pattern, heads, mean })),
+  span_changes_line: (column, label, heads, contrast) =>
+    wording.textOf(wording.spanChangesPieces({ column, label, heads, contrast })),
   changes_line: (column, label, changed, contrast, more = false as never) =>
     wording.textOf(wording.changesPieces({ column, label, changed, contrast }, more)),
 };

@@ -91,15 +91,16 @@ function imageTokens(atlas: AtlasCard): Token[] {
   ];
 }
 
-const made = new WeakMap<Example, Token[]>();
-function inputTokens(atlas: AtlasCard, example: Example): Token[] {
+type Sides = Pick<Example, "tokens" | "target">;
+const made = new WeakMap<Sides, Token[]>();
+function inputTokens(atlas: AtlasCard, example: Sides): Token[] {
   if (example.tokens.length || atlas.model.modality !== "image") return example.tokens;
   if (!made.has(example)) made.set(example, imageTokens(atlas));
   return made.get(example)!;
 }
 
 /** Tokens of queries and keys in maps of a kind; the same list if they are the same tokens. */
-export function sides(atlas: AtlasCard, example: Example, kind: Kind): { queries: Token[]; keys: Token[] } {
+export function sides(atlas: AtlasCard, example: Sides, kind: Kind): { queries: Token[]; keys: Token[] } {
   const input = inputTokens(atlas, example);
   const output = example.target.length ? example.target : input;
   return { queries: kind === "encoder" ? input : output, keys: kind === "decoder" ? output : input };

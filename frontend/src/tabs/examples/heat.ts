@@ -1,5 +1,5 @@
 // A map with its axes: cells, tokens, and the crosshair.
-import { mapColors } from "../../lib/draw";
+import { differenceShare, mapColors, type MapScale } from "../../lib/draw";
 import type { Pen } from "../../lib/pen";
 import type { Theme } from "../../lib/theme.svelte";
 import type { Level, Pyramid, View } from "./pyramid";
@@ -11,9 +11,9 @@ export const TOP = 76; // room for the tokens of the columns, written vertically
 
 const pictures = new WeakMap<Level, Map<string, HTMLCanvasElement>>();
 
-/** A level as an image; colors follow the square root of attention. */
-export function picture(level: Level, theme: Theme, top: number): HTMLCanvasElement {
-  const key = `${theme}${top}`;
+/** A level as an image; colors follow the square root of attention, or of differences. */
+export function picture(level: Level, theme: Theme, top: number, scale: MapScale = "maps"): HTMLCanvasElement {
+  const key = `${theme}${top}${scale}`;
   const canvases = pictures.get(level) ?? new Map<string, HTMLCanvasElement>();
   pictures.set(level, canvases);
   const cached = canvases.get(key);
@@ -23,14 +23,16 @@ export function picture(level: Level, theme: Theme, top: number): HTMLCanvasElem
   canvas.height = level.rows;
   const image = new ImageData(level.columns, level.rows);
   const words = new Uint32Array(image.data.buffer);
-  const colors = mapColors(theme);
+  const colors = mapColors(theme, scale);
   const packed = Uint32Array.from(
     { length: 256 },
     (_, i) => (255 << 24) | (colors[3 * i + 2] << 16) | (colors[3 * i + 1] << 8) | colors[3 * i],
   );
-  const scale = 1 / (top || 1);
-  for (let i = 0; i < words.length; i++)
-    words[i] = packed[Math.min(255, Math.round(255 * Math.sqrt(level.values[i] * scale)))];
+  const share =
+    scale === "maps"
+      ? (value: number) => Math.sqrt(value / (top || 1))
+      : (value: number) => differenceShare(value, top);
+  for (let i = 0; i < words.length; i++) words[i] = packed[Math.min(255, Math.round(255 * share(level.values[i])))];
   canvas.getContext("2d")!.putImageData(image, 0, 0);
   canvases.clear();
   canvases.set(key, canvas);
@@ -56,6 +58,7 @@ export interface Plot {
   height: number;
   theme: Theme;
   top: number;
+  scale?: MapScale;
   colors: Colors;
   left: number; // room for the tokens of the rows
   above: number; // and of the columns
@@ -81,7 +84,7 @@ export function drawHeat(context: Pen, plot: Plot) {
   context.imageSmoothingEnabled = false;
   const size = view.cell * step;
   context.drawImage(
-    picture(level, plot.theme, plot.top),
+    picture(level, plot.theme, plot.top, plot.scale),
     left - view.x * view.cell,
     above - view.y * view.cell,
     level.columns * size,

@@ -1,4 +1,4 @@
-// A map at several sizes. A pixel of several cells shows their maximum, so that thin lines stay visible.
+// A map at several sizes. A pixel of several cells shows the largest of them, so that thin lines stay visible.
 export interface Level {
   rows: number;
   columns: number;
@@ -13,7 +13,7 @@ export function halve({ rows, columns, values }: Level): Level {
     const to = (i >> 1) * newColumns;
     for (let j = 0; j < columns; j++) {
       const value = values[i * columns + j];
-      if (value > out[to + (j >> 1)]) out[to + (j >> 1)] = value;
+      if (Math.abs(value) > Math.abs(out[to + (j >> 1)])) out[to + (j >> 1)] = value; // of differences, too
     }
   }
   return { rows: newRows, columns: newColumns, values: out };

@@ -1,7 +1,7 @@
 // What the cells are colored by, and in which order they are shown.
 import type { AtlasCard, Findings } from "../../lib/api";
-import type { Scale } from "../../lib/palette";
 import type { Extremes } from "../../lib/wording";
+import { amountsOf, type Amounts } from "../../parts/grid/amounts";
 import type { Head } from "./heads";
 
 export interface Option {
@@ -9,19 +9,12 @@ export interface Option {
   label: string;
   group?: string;
 }
-export interface Amounts {
-  kind: "amount";
-  label: string;
-  unit: string;
-  values: (number | null)[]; // in the order of the heads
-  low: number;
-  high: number;
-  scale: Scale;
-}
 export type Coloring = { kind: "none" | "mix" | "main" | "job" } | Amounts;
 
 type Columns = Pick<Findings["columns"][number], "column" | "label">[];
 const STATISTIC = "stat:";
+/** The name under which heads are colored by a statistic. */
+export const statisticOf = (name: string) => STATISTIC + name;
 const CHANGE = "change:";
 /** The name under which heads are colored by how much they change with a column. */
 export const changeOf = (column: string) => CHANGE + column;
@@ -131,19 +124,9 @@ export function extremes(by: string, atlas: AtlasCard, heads: Head[]): Extremes 
 /** How to color by a name; values of both signs get a diverging scale centered at zero. */
 export function coloringOf(by: string, atlas: AtlasCard, heads: Head[]): Coloring {
   if (by === "none" || by === "mix" || by === "main" || by === "job") return { kind: by };
-  const amounts = valuesOf(by, atlas, heads);
-  const known = amounts?.values.filter((value) => value !== null) as number[] | undefined;
-  if (!amounts || !known?.length) return { kind: "none" };
-  let [low, high] = [Infinity, -Infinity];
-  for (const value of known) [low, high] = [Math.min(low, value), Math.max(high, value)];
-  if (low >= 0 || high <= 0) return { kind: "amount", ...amounts, low, high, scale: "amounts" };
-  const widest = Math.max(-low, high);
-  return { kind: "amount", ...amounts, low: -widest, high: widest, scale: "differences" };
+  const named = valuesOf(by, atlas, heads);
+  return (named && amountsOf(named)) ?? { kind: "none" };
 }
-
-/** Where a value lies on its scale, 0 to 1. */
-export const onScale = (amounts: Pick<Amounts, "low" | "high">, value: number) =>
-  amounts.high > amounts.low ? (value - amounts.low) / (amounts.high - amounts.low) : 0.5;
 
 /** Indices of the heads in the order shown; null keeps the order of layers and heads. `clusters`: the largest first. */
 export function orderOf(by: string, up: boolean, atlas: AtlasCard, heads: Head[], clusters: number[]): number[] | null {

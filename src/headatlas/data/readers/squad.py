@@ -1,5 +1,6 @@
 """SQuAD v1.1 and v2.0, and the packaged corpus, which has the same format."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -7,6 +8,7 @@ from typing import Any, TypeVar
 from headatlas.data.dataset import Example, Window
 from headatlas.data.files import load_json
 from headatlas.data.reader import Reader
+from headatlas.data.spans import Span
 from headatlas.errors import DataError
 
 __all__ = ["READERS", "SAMPLE", "passages", "questions"]
@@ -32,8 +34,10 @@ def questions(path: str) -> Iterator[Example]:
             shared["paragraph_id"] = paragraph["id"]
         for qa in _need(paragraph, "qas", list, path):
             key = _need(qa, "id", str, path)
-            columns = {**shared, **_scalars(qa), **_answers(qa, path), "question_id": key}
-            yield Example(key, text=_need(qa, "question", str, path), pair=context, columns=columns)
+            answers, question = _answers(qa, path), _need(qa, "question", str, path)
+            columns = {**shared, **_scalars(qa), **answers, "question_id": key}
+            spans = _spans(question, context, answers["answer"], answers["answer_start"])
+            yield Example(key, text=question, pair=context, columns=columns, spans=spans)
 
 
 def passages(path: str) -> Iterator[Example]:
@@ -64,6 +68,31 @@ def _answers(qa: Record, path: str) -> dict[str, object]:
         "answer_start": _need(gold[0], "answer_start", int, path) if gold else None,
         "answers": texts,
     }
+
+
+def _spans(question: str, context: str, answer: Any, start: Any) -> tuple[Span, ...]:
+    """The question, the passage and in it the first answer, if there is one.
+
+    >>> [span.name for span in _spans("Who?", "It was Ann.", "Ann", 7)]
+    ['question', 'passage', 'answer', 'passage']
+    """
+    spans = [Span("question", 0, len(question))]
+    if not (answer or "").strip():
+        return *spans, Span("passage", 0, len(context), pair=True)
+    first = _place(context, answer, start)
+    last = first + len(answer)
+    if not 0 <= first <= last <= len(context):
+        return *spans, Span("answer", first, last, pair=True)  # which is reported
+    parts = [("passage", 0, first), ("answer", first, last), ("passage", last, len(context))]
+    return *spans, *(Span(*part, pair=True) for part in parts if context[part[1] : part[2]].strip())
+
+
+def _place(context: str, answer: str, start: int) -> int:
+    """Where an answer begins: some files are off by a few characters, so the nearest place that has it."""
+    if start >= 0 and context.startswith(answer, start):
+        return start
+    places = [match.start() for match in re.finditer(re.escape(answer), context)]
+    return min(places, key=lambda place: abs(place - start), default=start)
 
 
 def _scalars(record: Record) -> dict[str, object]:

@@ -1,33 +1,45 @@
-"""CoNLL-U: sentences split into words, with the syntax of each word."""
+"""CoNLL-U: sentences split into words, with the syntax of each word and the mentions of each sentence."""
 
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TextIO
 
+from headatlas.data.brackets import Brackets, UnbalancedError, declared_chain
 from headatlas.data.dataset import Example
+from headatlas.data.documents import Document
 from headatlas.data.files import open_text
 from headatlas.data.reader import Reader
 from headatlas.errors import DataError
 
-__all__ = ["READERS", "sentences"]
+__all__ = ["READERS", "lists", "parsed", "sentences"]
 
-PER_WORD = ("upos", "xpos", "head", "deprel", "lemma")
+PER_WORD = ("form", "upos", "xpos", "head", "deprel", "lemma")
 
 
 def sentences(path: str) -> Iterator[Example]:
     """One example per sentence; its words are the lines with an integer id."""
+    for example, declaration in parsed(path):
+        yield _with_mentions(example, declaration) if "entity" in example.columns else example
+
+
+def parsed(path: str) -> Iterator[tuple[Example, str | None]]:
+    """Each sentence, and what the file declares about the brackets in its column `entity`."""
     from conllu import parse_incr
     from conllu.exceptions import ParseException
 
     # The library truncates values at the second "=", and spends most of its time on columns that are not used here.
     raw = dict.fromkeys(("feats", "deps", "misc"), _unparsed)
     document: str | None = None
+    declaration: str | None = None
     number = 0
     with open_text(path) as stream:
         lines = _CountedLines(stream)
         try:
             for number, sentence in enumerate(parse_incr(lines, field_parsers=raw), 1):
                 document = sentence.metadata.get("newdoc id", document)
-                yield _example(sentence, number, document, path)
+                declaration = sentence.metadata.get("global.Entity", declaration)
+                yield _example(sentence, number, document, path), declaration
         except UnicodeDecodeError:
             raise
         except (ParseException, ValueError, TypeError, LookupError, AttributeError) as error:
@@ -70,6 +82,22 @@ def _example(sentence: Any, number: int, document: str | None, path: str) -> Exa
     if any(entity):
         columns["entity"] = entity
     return Example(name, text=sentence.metadata.get("text") or " ".join(words), words=words, columns=columns)
+
+
+def lists(sentence: Example) -> dict[str, list[Any]]:
+    """The columns of a sentence that have one value per word; `entity` is empty if there are no brackets."""
+    columns: dict[str, Any] = {"entity": [], **sentence.columns}
+    return {name: list(columns[name]) for name in (*PER_WORD, "entity")}
+
+
+def _with_mentions(sentence: Example, declaration: str | None) -> Example:
+    """The sentence with its mentions. Brackets without a partner in it are left out: they may span sentences."""
+    document, brackets, columns = Document(""), Brackets(declared_chain(declaration), strict=False), lists(sentence)
+    document.add_sentence(sentence.words or (), columns["upos"], columns["head"])
+    for word, value in enumerate(columns["entity"]):
+        with suppress(UnbalancedError):
+            document.spans += brackets.read(value or "", word)
+    return replace(sentence, columns={**sentence.columns, **document.mention_columns(0, len(document.words))})
 
 
 def _unparsed(line: list[str], column: int) -> str:

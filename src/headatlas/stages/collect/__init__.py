@@ -32,6 +32,7 @@ def maps(
     overlong: Overlong = "truncate",
     qk_tokens: int = 20_000,
     seed: int = 0,
+    norms: bool = False,
     batch_tokens: int = 2048,
     workers: int = 0,
     scheduler: str | None = None,
@@ -61,6 +62,9 @@ def maps(
         Number of tokens, in whole examples chosen at random, whose queries and keys are stored.
     seed : int
         Random seed.
+    norms : bool
+        Keep what each head moves as well: attention times the length of what the value becomes after the output
+        projection, by where it comes from.
     batch_tokens : int
         Tokens in one forward pass.
     workers, scheduler : int, str, optional
@@ -70,7 +74,7 @@ def maps(
     -------
     Atlas
     """
-    options = Options(resolution, max_tokens, overlong, qk_tokens, seed, batch_tokens)
+    options = Options(resolution, max_tokens, overlong, qk_tokens, seed, batch_tokens, norms)
     texts = dataset if isinstance(dataset, Dataset) else data.load(dataset)
     check(model, texts, path, options, workers)
     from headatlas.stages.collect import stage  # which imports torch: mistakes are reported before that

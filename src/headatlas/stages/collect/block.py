@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Any, Protocol
 
 import numpy as np
 
 from headatlas import models
+from headatlas.atlas.store import Atlas
 from headatlas.atlas.tokens import read_image_paths, read_tokens
 from headatlas.atlas.writer import Place, Writer, block_name
 from headatlas.errors import ModelError
@@ -20,6 +23,24 @@ from headatlas.stages.collect.options import Options
 from headatlas.stages.collect.plan import Plan
 from headatlas.stages.collect.reduce import Keep
 from headatlas.stages.collect.sampled import SampledVectors
+from headatlas.stages.collect.stat_axis import statistics_of
+
+
+class BlockObserver(Protocol):
+    """Sees what the network returns for the batches of one block."""
+
+    def see(self, group: Group, output: Any) -> None:
+        """Handle one forward pass; `group.places` are places within the block."""
+
+    def write(self) -> None:
+        """Write what was made of the block. The block counts as collected only after this."""
+
+
+class Observer(Protocol):
+    """Uses the forward passes of a collection for something else, too. It is sent to workers."""
+
+    def begin(self, atlas: Atlas, model: Model, number: int, examples: range) -> BlockObserver:
+        """The observer of one block, with a handle that can read the tables of the collection."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +54,7 @@ class CollectJob:
     hash: str
     source: str | None
     model: Model | None = None
+    observer: Observer | None = None
 
     def load(self) -> Model:
         """The model, loaded once in each process."""
@@ -76,13 +98,22 @@ def collect_block(writer: Writer, model: Model, job: CollectJob, number: int) ->
     def keep(group: Group) -> Keep:
         return partial(sampled.add, [examples[place] for place in group.places], group.batch)
 
-    if model.grid is not None:
-        groups = image_groups(model, read_image_paths(atlas, examples), job.options.batch_tokens)
-    else:
-        groups = text_groups(model, read_tokens(atlas, examples), job.options.batch_tokens)
-    pooled, stats = reduce_groups(model, groups, len(examples), job.options.resolution, keep)
+    observed = None if job.observer is None else job.observer.begin(atlas, model, number, examples)
+    groups = block_groups(atlas, model, examples, job.options.batch_tokens)
+    see = None if observed is None else observed.see
+    statistics = statistics_of(model, job.plan.spans, job.options.norms)
+    pooled, stats = reduce_groups(model, groups, len(examples), job.options.resolution, statistics, keep, see)
     files = writer.write_blocks("pooled", examples.start, pooled)
     files += writer.write_blocks("pooled_mean", number, pooled.mean(0, dtype=np.float32, keepdims=True))
     files += writer.write_blocks("stats", examples.start, stats)
+    if observed is not None:
+        observed.write()
     writer.write_manifest(block_name(number), files + sampled.write(writer))
     return len(examples)
+
+
+def block_groups(atlas: Atlas, model: Model, examples: range, most_tokens: int) -> Iterator[Group]:
+    """The batches of a block of examples."""
+    if model.grid is not None:
+        return image_groups(model, read_image_paths(atlas, examples), most_tokens)
+    return text_groups(model, read_tokens(atlas, examples), most_tokens)

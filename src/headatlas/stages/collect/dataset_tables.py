@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache, reduce
 from itertools import islice
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from headatlas.atlas.writer import Writer
 from headatlas.data import Dataset, Example
+from headatlas.data.dataset import clean
 from headatlas.models.encode import Encoded
 from headatlas.models.model import Grid
 
@@ -29,6 +30,7 @@ TOKENS = PLACE | {
     "target": FLAG, "id": INTEGER, "text": TEXT, "word": INTEGER, "special": FLAG, "segment": pa.int8(),
     "start": INTEGER, "stop": INTEGER,
 }  # fmt: skip
+SPANS = {"span": TEXT, "turn": INTEGER}  # only where the dataset has them
 PATCHES = PLACE | {"text": TEXT, "special": FLAG, "row": INTEGER, "column": INTEGER}
 
 Row = tuple[dict[str, Any], Encoded | None]
@@ -37,10 +39,12 @@ Row = tuple[dict[str, Any], Encoded | None]
 class TableWriter:
     """Writes both tables row group by row group; row numbers and offsets are counted here."""
 
-    def __init__(self, writer: Writer, columns: dict[str, Any], grid: Grid | None) -> None:
-        self.writer, self.grid = writer, grid
+    def __init__(
+        self, writer: Writer, columns: dict[str, Any], grid: Grid | None, spans: Sequence[str] = ()
+    ) -> None:  # fmt: skip
+        self.writer, self.grid, self.spans = writer, grid, spans
         self.example_schema = pa.schema(EXAMPLES | columns)
-        self.token_schema = pa.schema(PATCHES if grid else TOKENS)
+        self.token_schema = pa.schema(PATCHES if grid else TOKENS | {name: SPANS[name] for name in spans})
         self.lengths: list[int] = []
         self.tokens = 0
 
@@ -63,7 +67,9 @@ class TableWriter:
             row | {"example": first + i, "offset": int(starts[i])} for i, (row, _) in enumerate(rows)
         ]  # fmt: skip
         self._examples.write_table(example_table(numbered, self.example_schema))
-        columns = [_patch_columns(self.grid) if self.grid else _token_columns(encoded) for _, encoded in rows]
+        columns = [
+            _patch_columns(self.grid) if self.grid else _token_columns(encoded, self.spans) for _, encoded in rows
+        ]
         place = {
             "token": np.arange(starts[0], starts[-1]),
             "example": np.repeat(np.arange(first, first + len(rows)), sizes),
@@ -79,7 +85,7 @@ def example_table(rows: Sequence[Mapping[str, Any]], fields: Any) -> Any:
     return pa.Table.from_pydict({name: [row.get(name) for row in rows] for name in fields.names}, schema=fields)
 
 
-def _token_columns(encoded: Encoded | None) -> dict[str, Any]:
+def _token_columns(encoded: Encoded | None, spans: Sequence[str]) -> dict[str, Any]:
     assert encoded is not None  # a text always has tokens
     parts = [part for part in (encoded.source, encoded.target) if part is not None]
     columns = {
@@ -93,6 +99,10 @@ def _token_columns(encoded: Encoded | None) -> dict[str, Any]:
         "start": [part.start for part in parts],
         "stop": [part.stop for part in parts],
     }
+    if "span" in spans:  # an example without spans, among others that have some, has none of them
+        columns["span"] = [np.array(part.span or [None] * len(part), object) for part in parts]
+    if "turn" in spans:
+        columns["turn"] = [np.full(len(part), -1) if part.turn is None else part.turn for part in parts]
     return {name: np.concatenate(values) for name, values in columns.items()}
 
 
@@ -118,10 +128,13 @@ def stored_name(column: str) -> str:
     return f"data_{column}" if column in EXAMPLES else clean(column)
 
 
-def column_types(dataset: Dataset) -> dict[str, Any]:
-    """Types of the dataset's columns over all examples; a column with several types is stored as JSON."""
+def column_types(dataset: Dataset, noted: Callable[[Iterable[Example]], Iterable[Example]] = iter) -> dict[str, Any]:
+    """Types of the dataset's columns over all examples; a column with several types is stored as JSON.
+
+    The examples are passed through `noted` as they are read.
+    """
     seen: dict[str, set[Any]] = {}  # the types of each column
-    for batch in batched(dataset, 1024):
+    for batch in batched(noted(dataset), 1024):
         for name, values in _values(batch).items():
             seen.setdefault(name, set()).add(_infer(values))
     types = {name: reduce(_common, sorted(kinds, key=str), pa.null()) for name, kinds in seen.items()}
@@ -153,11 +166,6 @@ def column_value(value: Any, kind: Any) -> Any:
     if pa.types.is_string(kind) and value is not None:
         return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
     return value
-
-
-def clean(text: str) -> str:
-    """Replace halves of surrogate pairs, which JSON can contain but UTF-8 cannot store."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.data.pieces import plain, sentences
+from headatlas.data.pieces import PUNCTUATION, plain, sentences
 from headatlas.models.encode import Tokens
 from headatlas.models.model import Grid
 from headatlas.numeric.pooling import pooling_columns, pooling_rows
@@ -22,7 +22,6 @@ Floats = NDArray[np.float32]
 ByDistance = tuple[Floats, Floats, Floats, tuple[Ints, Ints], Floats]  # of a layout, from `key_queries` on
 Pairs = tuple[Ints, Ints]  # keys that belong to each query: start of each query's keys (query + 1,), keys
 NONE: Ints = np.empty(0, np.int64)
-PUNCTUATION = {".", ","}
 
 
 class Layout(NamedTuple):

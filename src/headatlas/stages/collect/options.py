@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from headatlas import model_names
 from headatlas.atlas import header
@@ -26,6 +26,11 @@ class Options:
     qk_tokens: int = 20_000
     seed: int = 0
     batch_tokens: int = 2048
+    norms: bool = False
+
+    def recipe(self) -> dict[str, Any]:
+        """The options as they are recorded; norms only if they are collected, as in atlases from before there were."""
+        return {name: value for name, value in asdict(self).items() if name != "norms" or value}
 
 
 def parse_overlong(word: str) -> Overlong:

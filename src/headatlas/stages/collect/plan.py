@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,14 @@ import pyarrow as pa
 
 from headatlas import progress
 from headatlas.atlas import engine, schema
-from headatlas.data import Dataset, Example
+from headatlas.data import Dataset
 from headatlas.errors import DataError
+from headatlas.models.chat_text import rendered
 from headatlas.models.encode import encode
 from headatlas.models.model import Model
 from headatlas.models.shuffle import shuffled
-from headatlas.stages.collect.dataset_tables import (
-    Row,
-    TableWriter,
-    batched,
-    column_types,
-    stored_row,
-)
+from headatlas.stages.collect.content import Content, read_content
+from headatlas.stages.collect.dataset_tables import Row, TableWriter, batched, stored_row
 from headatlas.stages.collect.options import Options
 from headatlas.stages.collect.sampled import row_block, rows_for
 
@@ -39,6 +35,7 @@ class Plan:
     block: int  # examples in a block
     rows: int  # of the arrays of vectors
     row_block: int  # rows in a block of them
+    spans: tuple[str, ...] = ()  # kinds of spans between which attention is kept
 
     @property
     def blocks(self) -> int:
@@ -54,25 +51,23 @@ PLAN = "plan"
 
 
 def plan(
-    result: engine.Result, model: Model, dataset: Dataset, options: Options, columns: dict[str, Any] | None = None
+    result: engine.Result, model: Model, dataset: Dataset, options: Options, content: Content | None = None
 ) -> Plan:
-    """The plan of this collection, read if it was written already; `columns` are the dataset's, if already known."""
+    """The plan of this collection, read if it was written already; `content` is the dataset's, if already known."""
     if not result.pending([PLAN]):
         manifest = result.manifest(PLAN)
         assert manifest is not None  # it is not pending
         return Plan(**manifest["facts"])
-    columns = column_types(dataset) if columns is None else columns
-    new_plan = _make(result, model, dataset, options, columns)
+    new_plan = _make(result, model, dataset, options, read_content(dataset) if content is None else content)
     files = [schema.TABLES[name].path(result.place.folder) for name in ("examples", "tokens", "sampled")]
     result.write_manifest(PLAN, files, asdict(new_plan))
     return new_plan
 
 
-def _make(
-    result: engine.Result, model: Model, dataset: Dataset, options: Options, columns: dict[str, Any]
-) -> Plan:  # fmt: skip
+def _make(result: engine.Result, model: Model, dataset: Dataset, options: Options, content: Content) -> Plan:
     counts: dict[str, Any] = dict.fromkeys(("unknown", "windowed", "windows", "cut", "cut_tokens"), 0)
-    lengths = _write_tables(result, model, dataset, options, counts, columns)
+    counts |= {"lost_spans": 0} if content.spans else {}
+    lengths = _write_tables(result, model, dataset, options, counts, content)
     counts |= {"examples": len(lengths), "tokens": sum(lengths), "skipped": len(dataset.skipped)}
     counts["skipped_named"] = [f"{skipped.id}: {skipped.reason}" for skipped in dataset.skipped[:NAMED]]
     sampled = _sample(lengths, options) if model.has_vectors else {}
@@ -82,7 +77,8 @@ def _make(
     fields = pa.schema([("example", pa.int64()), ("offset", pa.int64()), ("tokens", pa.int32())])
     result.write_table("sampled", pa.Table.from_pydict(rows_of, schema=fields))
     heads = len(model.layers) * model.heads
-    return Plan(counts, _block(len(lengths), heads * options.resolution**2 * 2), int(starts[-1]), rows)
+    block = _block(len(lengths), heads * options.resolution**2 * 2)
+    return Plan(counts, block, int(starts[-1]), rows, content.spans)
 
 
 def _write_tables(
@@ -91,11 +87,12 @@ def _write_tables(
     dataset: Dataset,
     options: Options,
     counts: dict[str, Any],
-    columns: dict[str, Any],
+    content: Content,
 ) -> list[int]:
     """Write `examples` and `tokens` as the dataset is read; returns the number of tokens of each example."""
-    with TableWriter(result, columns, model.grid) as writer, progress.bar("reading", None, "examples") as advance:
-        for rows in batched(_rows(model, dataset, options, counts, columns), schema.TABLE_ROWS):
+    tables = TableWriter(result, content.columns, model.grid, content.token_columns)
+    with tables as writer, progress.bar("reading", None, "examples") as advance:
+        for rows in batched(_rows(model, dataset, options, counts, content), schema.TABLE_ROWS):
             writer.write(rows)
             advance(len(rows))
         if not writer.lengths:
@@ -103,20 +100,21 @@ def _write_tables(
     return writer.lengths
 
 
-def _rows(
-    model: Model, dataset: Dataset, options: Options, counts: dict[str, Any], columns: dict[str, Any]
-) -> Iterator[Row]:
+def _rows(model: Model, dataset: Dataset, options: Options, counts: dict[str, Any], content: Content) -> Iterator[Row]:
     """One row of `examples` with its tokens per example, or per window."""
     unknown = getattr(model.tokenizer, "unk_token_id", None)
     number = 0  # of the next row
     for example in dataset:
-        shared = stored_row(example, columns)
+        example = rendered(model.tokenizer, example)
+        shared = stored_row(example, content.columns)
         if model.grid is not None:
             count = len(model.grid.special) + model.grid.rows * model.grid.columns
             yield shared | {"window": 0, "windows": 1, "n_tokens": count, "n_target": 0, "cut": 0}, None
             continue
-        plain = Example(example.id, shared["text"], shared["pair"], example.words)
+        plain = replace(example, text=shared["text"], pair=shared["pair"])
         windows = encode(model, plain, max_tokens=options.max_tokens, overlong=options.overlong, window=dataset.window)
+        if content.spans and windows:
+            counts["lost_spans"] += windows[0].lost
         if len(windows) > 1:
             counts["windowed"] += 1
             counts["windows"] += len(windows)

@@ -20,6 +20,8 @@ from headatlas.models.capture import Attended, Call
 from headatlas.models.model import Kind, Layer, Model
 from headatlas.stages.collect import kernel
 from headatlas.stages.collect.layout import Layout
+from headatlas.stages.collect.norms import Moved, Reals
+from headatlas.stages.collect.spans import Between, span_means
 from headatlas.stages.collect.stat_axis import Statistics
 
 CACHE = 150_000  # scores computed at a time: they fit in a second-level cache
@@ -27,6 +29,7 @@ SUM_TOLERANCE = 1e-3
 
 Keep = Callable[[Layer, tuple[Tensor, Tensor, Tensor]], None]
 MakeLayout = Callable[[int, Kind, bool], Layout]
+MakeSpans = Callable[[int, Kind], Between]
 Intervals = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -41,6 +44,8 @@ class Reduce:
         self.pooled = np.full((*shape, resolution, resolution), np.nan, np.float16)
         self.stats = np.full((*shape, len(statistics.names)), np.nan, np.float32)
         self.keep: Keep | None = None  # called with the vectors of each layer
+        self.spans: MakeSpans | None = None  # gives the spans of an example's queries and keys
+        self.moved: Moved | None = None  # measures what heads move
         self._layouts: dict[tuple[int, Kind, bool], Layout] = {}
         self._masks: dict[int, tuple[Tensor, list[Intervals] | None]] = {}
 
@@ -53,7 +58,7 @@ class Reduce:
             return self._attend(layer, call, intervals), None
         output, weights = call.eager()
         assert weights is not None  # the trial forward pass showed that this layer returns them
-        self._reduce_maps(layer, weights, self._intervals(layer, call.mask))
+        self._reduce_maps(layer, weights, self._intervals(layer, call.mask), call.value)
         return output, weights
 
     def map(self, layer: Layer, weights: Tensor) -> None:
@@ -72,6 +77,7 @@ class Reduce:
         output = call.value.new_zeros((examples, queries, heads, call.value.shape[-1]))
         for e in range(examples):
             n, m = self.batch.extent(e, layer.kind)
+            lengths = None if self.moved is None else self.moved.lengths(e, layer, call.value)
             step = max(1, min(heads, CACHE // (n * m)))
             for h in range(0, heads, step):
                 part = slice(h, min(h + step, heads))
@@ -79,10 +85,13 @@ class Reduce:
                 keys = call.key[e, shared, :m].transpose(1, 2)
                 scores = torch.baddbmm(_NOTHING, call.query[e, part, :n], keys, beta=0, alpha=scaling)
                 self._reduce(e, layer, part, scores, intervals[e])
+                self._move(e, layer, part, scores, lengths)
                 output[e, :n, part] = torch.bmm(scores, call.value[e, shared, :m]).transpose(0, 1)
         return output
 
-    def _reduce_maps(self, layer: Layer, weights: Tensor, intervals: list[Intervals] | None) -> None:
+    def _reduce_maps(
+        self, layer: Layer, weights: Tensor, intervals: list[Intervals] | None, values: Tensor | None = None
+    ) -> None:
         heads = weights.shape[1]
         for e in range(weights.shape[0]):
             n, m = self.batch.extent(e, layer.kind)
@@ -91,6 +100,8 @@ class Reduce:
             allowed = (maps > 0).any(0).sum(-1).numpy() if intervals is None else intervals[e][1]
             reach = np.stack([np.zeros(n, np.int64), np.full(n, m, np.int64)])
             self._reduce(e, layer, slice(0, heads), maps.log().contiguous(), (reach, allowed))
+            if self.moved is not None and values is not None:
+                self._move(e, layer, slice(0, heads), maps, self.moved.lengths(e, layer, values))
 
     def _reduce(self, e: int, layer: Layer, heads: slice, scores: Tensor, interval: Intervals) -> None:
         pooled = np.empty((len(scores), self.resolution, self.resolution), np.float32)
@@ -99,7 +110,18 @@ class Reduce:
         if not np.isfinite(sums[:, kernel.ENTROPY]).all():
             raise _not_numbers(layer)
         self.pooled[e, layer.index, heads] = pooled
-        self.stats[e, layer.index, heads] = self.statistics.from_sums(sums, layer.kind, scores.shape[-1])
+        stats = self.stats[e, layer.index, heads]
+        by_kernel = len(self.statistics.declared)
+        stats[:, :by_kernel] = self.statistics.from_sums(sums, layer.kind, scores.shape[-1])
+        if self.spans is not None:
+            between = slice(by_kernel, by_kernel + len(self.statistics.spans) ** 2)
+            stats[:, between] = span_means(scores.numpy(), self.spans(e, layer.kind))
+
+    def _move(self, e: int, layer: Layer, heads: slice, attention: Tensor, lengths: Reals | None) -> None:
+        """Measure what some heads move; the weights are those of the model, whatever a sink takes of them."""
+        if self.moved is not None and lengths is not None:
+            stats = self.moved.statistics(e, layer, attention.numpy(), lengths[heads])
+            self.stats[e, layer.index, heads, -len(self.statistics.norms) :] = stats
 
     def _layout(self, e: int, layer: Layer) -> Layout:
         key = (e, layer.kind, layer.causal)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import Any
 
@@ -15,16 +17,19 @@ from headatlas.atlas.files import Files
 from headatlas.atlas.header import HEADER, restore
 from headatlas.atlas.store import Atlas
 from headatlas.data import Dataset
-from headatlas.errors import OptionError
+from headatlas.errors import ModelError, OptionError
 from headatlas.models.load import ModelLike
 from headatlas.models.model import Model
+from headatlas.models.value_norms import value_norms
 from headatlas.numeric.threads import single_thread
-from headatlas.stages.collect.block import CollectBlock, CollectJob
-from headatlas.stages.collect.dataset_tables import column_types
+from headatlas.stages.collect.block import CollectBlock, CollectJob, Observer
+from headatlas.stages.collect.content import read_content
 from headatlas.stages.collect.options import Options
 from headatlas.stages.collect.plan import Plan, plan
 from headatlas.stages.collect.sampled import NAMES
 from headatlas.stages.collect.stat_axis import statistics_of
+
+Observing = Callable[[Atlas], AbstractContextManager[Observer | None]]
 
 
 def collect(
@@ -34,8 +39,12 @@ def collect(
     options: Options,
     workers: int,
     scheduler: str | None,
+    observing: Observing = lambda atlas: nullcontext(),
 ) -> Atlas:
-    """Collect a dataset with a model into an atlas, or continue; see `collect.maps`."""
+    """Collect a dataset with a model into an atlas, or continue; see `collect.maps`.
+
+    `observing` opens what else is made of the forward passes, with a handle that sees the unfinished collection.
+    """
     if not isinstance(model, Model):
         model = models.load(model, modality=texts.modality)
     elsewhere = bool(workers) or scheduler is not None
@@ -43,27 +52,40 @@ def collect(
         raise OptionError("workers load the model by name: save this one with save_pretrained and pass its folder")
     for note in model.notes:
         progress.say(f"{model.name}: {note}")
+    if options.norms:
+        _check_norms(model)
     restore(path)
     begun = Files(path).exists(HEADER) and bool(Atlas.open(path).entries("collect"))
-    columns = None if begun else column_types(texts)  # reads every example: an error leaves nothing behind
+    content = None if begun else read_content(texts)  # reads every example: an error leaves nothing behind
     atlas = _atlas(path, model, texts, options)
-    with engine.result(atlas, "collect", "collect", asdict(options), inputs=_inputs(model, texts)) as result:
+    with engine.result(atlas, "collect", "collect", options.recipe(), inputs=_inputs(model, texts)) as result:
         if not result.finished:
-            collection_plan = plan(result, model, texts, options, columns)
+            collection_plan = plan(result, model, texts, options, content)
             _report(collection_plan.counts, model)
-            _create_arrays(result, model, collection_plan, options)
-            job = CollectJob(
-                result.place,
-                options,
-                collection_plan,
-                model.modality,
-                model.hash,
-                model.source,
-                None if elsewhere else model,
-            )
-            _collect(result, job, workers, scheduler)
-            _finish(result, model, collection_plan)
+            names = list(statistics_of(model, collection_plan.spans, options.norms).names)
+            _create_arrays(result, model, collection_plan, options, names)
+            with observing(result.atlas) as observer:
+                job = CollectJob(
+                    result.place,
+                    options,
+                    collection_plan,
+                    model.modality,
+                    model.hash,
+                    model.source,
+                    None if elsewhere else model,
+                    observer,
+                )
+                _collect(result, job, workers, scheduler)
+            _finish(result, model, collection_plan, names)
     return atlas
+
+
+def _check_norms(model: Model) -> None:
+    """Raise an error if it is not known what heads write, before anything is written."""
+    try:
+        value_norms(model)
+    except ModelError as error:
+        raise ModelError(f"{error}. Collect without norms (--norms)") from error
 
 
 def _inputs(model: Model, dataset: Dataset) -> dict[str, Any]:
@@ -81,7 +103,7 @@ def _atlas(path: str | os.PathLike[str], model: Model, dataset: Dataset, options
         with atlas.editing() as current:
             current |= header
         return atlas
-    requested = engine.recipe(asdict(options), _inputs(model, dataset))
+    requested = engine.recipe(options.recipe(), _inputs(model, dataset))
     differences = _differences(atlas.entries("collect")[0]["recipe"], requested)
     if differences:
         raise OptionError(
@@ -93,7 +115,7 @@ def _atlas(path: str | os.PathLike[str], model: Model, dataset: Dataset, options
 
 def _differences(existing: dict[str, Any], requested: dict[str, Any]) -> list[str]:
     """Sentences about the differences between two recipes."""
-    before, now = existing["options"], requested["options"]
+    before, now = ({"norms": False} | recipe["options"] for recipe in (existing, requested))
     differences = [
         f"{name} is {before.get(name)} there and {value} here"
         for name, value in now.items()
@@ -116,6 +138,8 @@ def _report(counts: dict[str, Any], model: Model) -> None:
     if counts["cut"]:
         lost = f"{wording.many(counts['cut'], 'text')} ({wording.many(counts['cut_tokens'], 'token')} lost)"
         progress.say(f"truncated: {lost}; --overlong window keeps the whole text")
+    if counts.get("lost_spans"):
+        progress.say(f"lost to truncation: {wording.many(counts['lost_spans'], 'span')}")
     if counts["windowed"]:
         progress.say(f"cut in windows: {wording.many(counts['windowed'], 'text')} in {counts['windows']:,} windows")
     if counts["unknown"] > counts["tokens"] / 5:
@@ -123,9 +147,8 @@ def _report(counts: dict[str, Any], model: Model) -> None:
         progress.say(f"{share} of all tokens are unknown to the tokenizer of {model.name}: does it fit these texts?")
 
 
-def _create_arrays(result: engine.Result, model: Model, plan: Plan, options: Options) -> None:
+def _create_arrays(result: engine.Result, model: Model, plan: Plan, options: Options, names: list[str]) -> None:
     r = options.resolution
-    names = list(statistics_of(model).names)
     sizes = {"example": plan.counts["examples"], "block": plan.blocks, "row": plan.rows, "layer": len(model.layers)}
     sizes |= {"head": model.heads, "key_head": model.key_heads, "query": r, "key": r}
     sizes |= {"feature": model.width, "stat": len(names)}
@@ -142,19 +165,19 @@ def _collect(result: engine.Result, job: CollectJob, workers: int, scheduler: st
         engine.run_blocks(result, CollectBlock(job), ranges, "collecting", workers=workers, scheduler=scheduler)
 
 
-def _finish(result: engine.Result, model: Model, plan: Plan) -> None:
+def _finish(result: engine.Result, model: Model, plan: Plan, names: list[str]) -> None:
     """Write the tables of layers and heads."""
     files = [
         result.write_table("layers", pa.Table.from_pylist([asdict(layer) for layer in model.layers])),
-        result.write_table("heads", _heads(result.atlas, model, plan)),
+        result.write_table("heads", _heads(result.atlas, model, plan, names)),
     ]
-    facts = {"counts": plan.counts, "block": plan.block, "stats": list(statistics_of(model).names)}
+    facts = {"counts": plan.counts, "block": plan.block, "stats": names}
+    facts |= {"spans": list(plan.spans)} if plan.spans else {}
     result.finish(facts, files)
 
 
-def _heads(atlas: Atlas, model: Model, plan: Plan) -> pa.Table:
+def _heads(atlas: Atlas, model: Model, plan: Plan, names: list[str]) -> pa.Table:
     """Mean of each statistic over all examples, summed block by block in the order of examples."""
-    names = statistics_of(model).names
     shape = (len(model.layers), model.heads, len(names))
     sums, counts = np.zeros(shape), np.zeros(shape, np.int64)
     for start in range(0, plan.counts["examples"], plan.block):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.atlas.store import Atlas
 from headatlas.models.model import Kind, Model
+from headatlas.optional_statistics import NORMS, between_spans
 from headatlas.sources import Beyond, Columns, Explained, Mark, Offset, Reach, Relation, RowMean, ToSeparators, Window
 from headatlas.stages.collect import distances, kernel
 from headatlas.stages.collect.layout import special_names
@@ -20,18 +22,24 @@ SPECIAL_TOKENS = ("cls_token", "sep_token", "bos_token", "eos_token", "unk_token
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The statistics of a model in the order of the `stat` axis, and the index of each among the sums of the kernel."""
+    """The statistics of a model in the order of the `stat` axis, and the index of each among the sums of the kernel.
 
-    declared: tuple[Statistic, ...]
+    Those of the kernel come first, then those between the kinds of `spans` that the data have, then `norms` of what is
+    moved.
+    """
+
+    declared: tuple[Statistic, ...]  # by the kernel
     places: tuple[int, ...]
     count: int  # number of sums of the kernel
     specials: tuple[int, ...]  # ids of the special tokens that have a statistic
     separator: int | None
+    spans: tuple[str, ...] = ()
+    norms: tuple[Statistic, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Their names."""
-        return tuple(statistic.name for statistic in self.declared)
+        return tuple(statistic.name for statistic in (*self.declared, *between_spans(self.spans), *self.norms))
 
     def from_sums(self, sums: NDArray[np.float64], kind: Kind, keys: int) -> NDArray[np.float32]:
         """Statistics (head, stat) from the kernel's sums (head, sum) for a map with this many keys."""
@@ -48,8 +56,17 @@ class Statistics:
         return [isinstance(source, RowMean) and source.length == length for source in sources]
 
 
-def statistics_of(model: Model) -> Statistics:
-    """The statistics collected for this model."""
+def statistics_of(model: Model, spans: Sequence[str] = (), norms: bool = False) -> Statistics:
+    """The statistics collected for this model and data with these kinds of spans, with what is moved or without."""
+    return replace(_by_kernel(model), spans=tuple(spans), norms=NORMS if norms else ())
+
+
+def atlas_statistics(model: Model, atlas: Atlas) -> Statistics:
+    """The statistics of maps that are compared with those of an atlas."""
+    return statistics_of(model, atlas.collection.get("spans", ()), atlas.options.get("norms", False))
+
+
+def _by_kernel(model: Model) -> Statistics:
     if model.modality == "image":
         assert model.grid is not None  # set for every model that reads images
         return _axis("image", special_names(model.grid), (), None)

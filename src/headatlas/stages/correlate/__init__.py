@@ -11,6 +11,7 @@ import pyarrow as pa
 from headatlas import progress
 from headatlas.atlas import engine, schema
 from headatlas.atlas.blocks import read_blocks
+from headatlas.atlas.evaluated_columns import evaluated_columns
 from headatlas.atlas.groups import Groups, group_column, read_groups
 from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.errors import OptionError
@@ -52,7 +53,8 @@ def clusters(
     """Describe a clustering, and what the input changes in each head, and return the table `clusters`.
 
     Writes the tables clusters, evidence, cells, associations, exemplars, profiles, related, locality, changes,
-    switches, values and text, for a clustering by method `tree` also node_names; and the array unlike.
+    switches, values and text, for a clustering by method `tree` also node_names, for data with spans also
+    span_changes; and the array unlike.
 
     >>> import headatlas as ha
     >>> texts = ["The cat sat.", "It slept, then it ate.", "Who ate? It did.", "A cat, a cat."]
@@ -95,7 +97,8 @@ def clusters(
     chosen = read_columns(atlas, columns)
     options: dict[str, Any] = {"columns": list(columns) if columns is not None else None}
     options |= {"permutations": permutations, "seed": seed, "exemplars": exemplars, "group": group}
-    with engine.result(atlas, "correlate", of, options, inputs={"cluster": of}) as result:
+    inputs = {"cluster": of} | _evaluation(atlas, chosen)
+    with engine.result(atlas, "correlate", of, options, inputs=inputs) as result:
         if not result.finished:
             groups = read_groups(atlas, group)
             maps = read(atlas, of, groups.number)
@@ -105,6 +108,13 @@ def clusters(
                 files += write_unlike(result, facts["features"], maps, usual)
             result.finish(facts, files)
     return atlas.table("clusters", of)
+
+
+def _evaluation(atlas: Atlas, columns: list[Column]) -> dict[str, str]:
+    """The evaluation whose columns are compared, if any: a result that replaces it makes this one out of date."""
+    added = {column.name for column in evaluated_columns(atlas)}
+    used = any(column.name in added for column in columns)
+    return {"evaluate": atlas.needed("evaluate")} if used else {}
 
 
 def _describe(
@@ -148,6 +158,8 @@ def _describe(
     }
     if atlas.has_table("nodes", of):
         new_tables["node_names"] = tables.node_names(rows_of(outline, nodes))
+    if changed.spans is not None:
+        new_tables["span_changes"] = changed.spans
     grouping = {"group": groups.column, "groups": groups.count}
     labels = {column.name: column.label for column in columns if column.label}
     about = grouping | changed.facts | {"labels": labels, "same_columns": same_columns(columns)}

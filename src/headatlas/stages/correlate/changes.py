@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import parallel
+from headatlas.numeric.chance import false_discovery_rates
 from headatlas.numeric.metrics import interval
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.correlate.design import Design
-from headatlas.stages.correlate.effect import corrected
 from headatlas.stages.correlate.variance import between
 from headatlas.stages.correlate.vectors import Vectors, centered
 from headatlas.wording.thresholds import GROUPS
@@ -90,7 +90,7 @@ def changes(vectors: Vectors, designs: Sequence[Design], step: Step) -> tuple[li
             waiting[slot] = variations
             while (place := len(rows) // len(designs)) in waiting:
                 for column, variation in enumerate(waiting.pop(place)):
-                    rows.append(_change(place, column, variation, designs[column]))
+                    rows.append(change_of(place, column, variation, designs[column]))
                     sums[column].add(variation)
             step(1)
     pooled = [total.share(design) for total, design in zip(sums, designs, strict=True)]
@@ -156,7 +156,8 @@ class Pooled:
         return share_of(self.sum, design, within_heads=True)
 
 
-def _change(slot: int, column: int, variation: Variation, design: Design) -> Change:
+def change_of(slot: int, column: int, variation: Variation, design: Design) -> Change:
+    """What a column changes in a head, from sums of squares."""
     untested = None
     if variation.kinds < 2:
         untested = "one value"
@@ -218,9 +219,7 @@ def gamma_tail(z: float, skewness: float) -> float:
 def _with_q(rows: list[Change]) -> list[Change]:
     """Correct p over all heads and columns that were tested."""
     p = np.array([row.share.p if row.untested is None else np.nan for row in rows])
-    q = np.full(len(rows), np.nan)
-    q[np.isfinite(p)] = corrected(p[np.isfinite(p)])
     return [
         Change(row.slot, row.column, row.share, row.n, row.groups, row.untested, float(value))
-        for row, value in zip(rows, q, strict=True)
+        for row, value in zip(rows, false_discovery_rates(p), strict=True)
     ]

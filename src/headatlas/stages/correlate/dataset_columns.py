@@ -1,4 +1,4 @@
-"""Columns as a few values each, the dataset's and those that follow from its texts, and how numbers are binned."""
+"""Columns as a few values each: the dataset's, an evaluation's, those of its texts; and how numbers are binned."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from headatlas import progress
 from headatlas.atlas.computed_columns import computed_columns, computed_values
+from headatlas.atlas.evaluated_columns import evaluated_columns, evaluated_values
 from headatlas.atlas.schema import BOOKKEEPING, LENGTHS
 from headatlas.atlas.store import Atlas
 from headatlas.data.text_columns import TextColumn
@@ -49,19 +50,23 @@ def usable(names: Sequence[str]) -> list[str]:
 
 
 def read_columns(atlas: Atlas, requested: Sequence[str] | None) -> list[Column]:
-    """The requested columns, or all that can be used: the dataset's, lengths, then those computed from the texts.
+    """The requested columns, or all that can be used.
 
-    A column of the dataset hides a computed one of the same name.
+    Those of the dataset come first, then lengths, those of an evaluation, and those computed from the texts. A column
+    of the dataset hides one of these of the same name.
     """
     stored = usable(atlas.table_columns("examples"))
-    computed = computed_columns(atlas)
+    evaluated = evaluated_columns(atlas)
+    answers = {column.name for column in evaluated}
+    computed = [column for column in computed_columns(atlas) if column.name not in answers]
     names = None if requested is None else {*requested}
     table = atlas.table("examples", columns=[name for name in stored if names is None or name in names])
-    for name, values in _computed(atlas, [c for c in computed if names is None or c.name in names]).items():
+    added = evaluated_values(atlas, names) | _computed(atlas, [c for c in computed if names is None or c.name in names])
+    for name, values in added.items():
         table = table.append_column(name, values)
-    names_of_computed = [column.name for column in computed]
-    labels = LENGTH_LABELS | {column.name: column.label for column in computed}
-    columns = chosen_columns(table, requested, [*stored, *names_of_computed], labels)
+    known = {column.name: column.label for column in evaluated} | {column.name: column.label for column in computed}
+    labels, available = LENGTH_LABELS | known, [*stored, *known]
+    columns = chosen_columns(table, requested, available, labels)
     return [replace(column, label=labels.get(column.name, "")) for column in columns]
 
 

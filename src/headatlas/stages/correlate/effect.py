@@ -1,4 +1,4 @@
-"""Effect sizes and significance: association of a table, corrected p-values, bootstrap weights."""
+"""Effect sizes and significance: association of a table, bounds of p-values, bootstrap weights."""
 
 from __future__ import annotations
 
@@ -54,20 +54,6 @@ def adjusted_information(table: Array) -> float:
     expected = float(expected_mutual_information(table, n))
     span = (rows + columns) / 2 - expected
     return float((mutual - expected) / (span if abs(span) > 1e-15 else 1e-15))
-
-
-def corrected(p: Array) -> Array:
-    """Benjamini and Hochberg: the smallest false discovery rate at which each would be reported.
-
-    >>> corrected(np.array([0.01, 0.04, 0.03])).round(3)
-    array([0.03, 0.04, 0.04])
-    """
-    flat = p.ravel()
-    order = np.argsort(flat)
-    raised = flat[order] * len(flat) / np.arange(1, len(flat) + 1)
-    q = np.empty(len(flat))
-    q[order] = np.minimum(1, np.minimum.accumulate(raised[::-1])[::-1])
-    return q.reshape(p.shape)
 
 
 def bound(observed: Array, mean: Array, trials: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas import parallel
+from headatlas.numeric.chance import false_discovery_rates
 from headatlas.numeric.metrics import interval
 from headatlas.stages.correlate import shuffle
 from headatlas.stages.correlate.counts import Coded, grouped_spread, null_heads, null_layers, one_example
@@ -18,7 +19,6 @@ from headatlas.stages.correlate.effect import (
     Draws,
     adjusted_information,
     bound,
-    corrected,
     cramers_v,
     phi_squared,
     range_bound,
@@ -343,7 +343,7 @@ def _cells(tally: Tally, variance: Array, tail: Array | None, permutations: int,
     p: Array = (1 + np.asarray(tally.reached)) / (1 + permutations)
     if tail is not None:
         p = np.where(tally.reached == 0, np.minimum(p, tail), p)
-    return {"expected": expected, "residual": residual, "low": low, "high": high, "p": p, "q": corrected(p)}
+    return {"expected": expected, "residual": residual, "low": low, "high": high, "p": p, "q": false_discovery_rates(p)}
 
 
 def _layer_names(maps: Coded) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from headatlas import wording
 from headatlas.atlas.findings import ColumnFindings, Findings, read_findings
+from headatlas.atlas.span_findings import read_span_findings
 from headatlas.atlas.store import Atlas
 
 MOST = 5  # columns
@@ -41,3 +42,12 @@ def _nothing(result: Findings) -> str:
         return wording.few_texts(result.texts, least)
     thresholds = (result.thresholds["explained"], result.thresholds["significant"])
     return wording.no_changes_line(result.compared, *thresholds, result.texts)
+
+
+def span_findings(atlas: Atlas, of: str) -> list[str]:
+    """Sentences about attention between spans that changes with the columns; none for data without spans."""
+    found = read_span_findings(atlas, of)
+    lines = [wording.span_changes_line(item.column, item.label, item.heads, item.contrast) for item in found[:MOST]]
+    if len(found) > MOST:
+        lines.append(wording.more_findings_line(len(found) - MOST, f"headatlas table {atlas.files.url} span_changes"))
+    return lines

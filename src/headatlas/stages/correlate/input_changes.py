@@ -22,10 +22,11 @@ from headatlas.stages.correlate.differing import Difference, differences
 from headatlas.stages.correlate.effect import Draws
 from headatlas.stages.correlate.explained import Within, variance_shares
 from headatlas.stages.correlate.heads import distance_scale, head_distances
+from headatlas.stages.correlate.span_changes import planner, span_changes, span_places
 from headatlas.stages.correlate.switches import SWITCHES_TABLE, switches
 from headatlas.stages.correlate.tables import REAL, TEXT, WHOLE, make_table
 from headatlas.stages.correlate.unlike import Usual, flags, usual
-from headatlas.stages.correlate.vectors import read_vectors
+from headatlas.stages.correlate.vectors import Vectors, read_vectors
 from headatlas.wording.thresholds import EXPLAINED, GROUPS, SIGNIFICANT
 
 Array = NDArray[Any]
@@ -44,8 +45,8 @@ WITHIN = {"layer": pa.int32(), "head": pa.int32()} | dict.fromkeys(("within", "t
 
 @dataclass(frozen=True)
 class InputChanges:
-    """The tables `changes`, `text` and `switches`, distances of heads, what each factor explains, what was read, and
-    what each head usually does; None if there are no vectors.
+    """The tables `changes`, `text`, `switches` and `span_changes`, distances of heads, what each factor explains, what
+    was read, and what each head usually does; None if there are no vectors. `spans` is None if there are no spans.
     """
 
     changes: pa.Table
@@ -55,6 +56,7 @@ class InputChanges:
     shares: dict[str, Share] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     usual: Usual | None = None
+    spans: pa.Table | None = None
 
 
 def features_of(atlas: Atlas, of: str) -> str | None:
@@ -81,10 +83,12 @@ def input_changes(
     with single_thread():
         shares, within = variance_shares(vectors, maps.layer, bootstrap)
         statistics = read_statistics(atlas, maps, vectors.examples)
-        differing = differences(statistics, atlas.array("stats").attrs["stats"], designs)
+        names = list(atlas.array("stats").attrs["stats"])
+        differing = differences(statistics, names, designs)
         distances = head_distances(vectors, seed)
         usually = usual(vectors)
         unlike = flags(vectors, usually)
+        between = _between_spans(statistics, names, maps, columns, vectors, (permutations, seed, draws))
     values = [_values(column, plan, unlike) for column, plan in zip(columns, designs, strict=True)]
     changed = _ranks(rows)
     shares |= {column.name: share for column, share in zip(columns, pooled, strict=True)}
@@ -94,8 +98,25 @@ def input_changes(
     }  # fmt: skip
     return InputChanges(
         _changes(maps, columns, rows, changed, differing, values), _text(maps, within),
-        switches(maps, columns, changed, _over_all(maps, draws, seed)), distances, shares, facts, usually,
+        switches(maps, columns, changed, _over_all(maps, draws, seed)), distances, shares, facts, usually, between,
     )  # fmt: skip
+
+
+def _between_spans(
+    statistics: Array,
+    names: Sequence[str],
+    maps: Coded,
+    columns: Sequence[Column],
+    vectors: Vectors,
+    plan: tuple[int, int, int],
+) -> pa.Table | None:
+    """The table `span_changes`; None if the data have no spans."""
+    places = span_places(names)
+    if not places:
+        return None
+    designs = planner(vectors.examples, vectors.group, *plan)
+    with progress.bar("attention between spans", len(places) * len(maps.layer), "statistics") as step:
+        return span_changes(statistics[places], [names[place] for place in places], maps, columns, designs, step)
 
 
 def _over_all(maps: Coded, draws: int, seed: int) -> Draws:

@@ -9,7 +9,7 @@ from headatlas import wording
 from headatlas.atlas import schema, summaries
 from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.atlas.trees import tree_text
-from headatlas.stages.correlate.findings import findings
+from headatlas.stages.correlate.findings import findings, span_findings
 from headatlas.stages.correlate.null_lines import NullTables
 from headatlas.statistics import statistic
 
@@ -35,6 +35,10 @@ def summary(atlas: AtlasLike, of: str | None = None) -> str:
     sentences = findings(atlas, of)
     lines += ["", "What the input changes (shares in brackets: of a head's variation)"] * bool(sentences)
     for sentence in sentences:
+        lines += _wrap(sentence, " " * INDENT, " " * (INDENT + 2))
+    between = span_findings(atlas, of)
+    lines += ["", "Attention between spans (shares in brackets: of a head's variation)"] * bool(between)
+    for sentence in between:
         lines += _wrap(sentence, " " * INDENT, " " * (INDENT + 2))
     nulls = NullTables.read(atlas, of)
     for row in real[:MOST]:

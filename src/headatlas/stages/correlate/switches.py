@@ -11,10 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headatlas.atlas.schema import NOISE
+from headatlas.numeric.chance import false_discovery_rates
 from headatlas.numeric.metrics import interval
 from headatlas.stages.correlate.counts import Coded
 from headatlas.stages.correlate.dataset_columns import Column
-from headatlas.stages.correlate.effect import Draws, corrected
+from headatlas.stages.correlate.effect import Draws
 from headatlas.stages.correlate.tables import REAL, TEXT, WHOLE, make_table
 from headatlas.wording.thresholds import SIGNIFICANT, SWITCHES
 
@@ -113,7 +114,7 @@ def _significant(candidates: Sequence[Switch], compared: int) -> list[Switch]:
     if not candidates:
         return []
     p = np.concatenate([[switch.p for switch in candidates], np.ones(compared - len(candidates))])
-    q = corrected(p)[: len(candidates)]
+    q = false_discovery_rates(p)[: len(candidates)]
     return [replace(switch, q=float(q[at])) for at, switch in enumerate(candidates) if q[at] < SIGNIFICANT]
 
 

@@ -55,3 +55,37 @@ def between(x: Any, known: Any, codes: Any, kinds: int, largest: int) -> Any:
                 total += square / counts[value]
         squares[number] = total
     return squares
+
+
+@njit(**HOW)
+def between_each(x: Any, codes: Any, weights: Any, kinds: int) -> Any:
+    """Sum of squares (assignment, feature) between the values, of each feature by itself.
+
+    Parameters
+    ----------
+    x : array (row, feature)
+        Numbers.
+    codes, weights : array (assignment, row)
+        The value of each row, and how often it counts; one assignment of either goes with all of the other.
+    kinds : int
+        Number of values.
+    """
+    features = x.shape[1]
+    squares = np.zeros((max(len(codes), len(weights)) if len(weights) else 0, features))
+    sums = np.empty((kinds, features))
+    counts = np.empty(kinds)
+    for number in range(len(squares)):
+        values, times = codes[number % len(codes)], weights[number % len(weights)]
+        sums[:] = 0
+        counts[:] = 0
+        for row in range(len(x)):
+            weight = np.float64(times[row])
+            if weight > 0:
+                counts[values[row]] += weight
+                for j in range(features):
+                    sums[values[row], j] += weight * x[row, j]
+        for value in range(kinds):
+            if counts[value] > 0:
+                for j in range(features):
+                    squares[number, j] += sums[value, j] * sums[value, j] / counts[value]
+    return squares

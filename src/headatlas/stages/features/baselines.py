@@ -82,7 +82,10 @@ def principal(rows: NDArray[np.float32]) -> PrincipalAxes:
 
 @dataclass(frozen=True)
 class StatsEncoder:
-    """Statistics of the map, each with mean 0 and deviation 1 over a sample of maps; undefined ones are 0."""
+    """Statistics of the map, each with mean 0 and deviation 1 over a sample of maps; undefined ones are 0.
+
+    Statistics that only some atlases have, which come last, are no part of it: vectors depend on the map alone.
+    """
 
     mean: NDArray[np.float64]
     deviation: NDArray[np.float64]  # infinite for a statistic that does not vary
@@ -123,5 +126,6 @@ class StatsEncoder:
     def encode(self, pooled: NDArray[Any] | None, stats: NDArray[Any] | None) -> NDArray[np.float32]:
         """Standardized statistics of each map."""
         assert stats is not None
+        stats = stats[:, : self.width]
         values = (stats.astype(np.float64) - self.mean) / self.deviation
         return np.clip(np.where(np.isnan(stats), 0, values), -FAR, FAR).astype(np.float32)

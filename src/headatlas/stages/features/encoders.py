@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from headatlas.errors import OptionError
 from headatlas.options import either
+from headatlas.statistics import usual
 
 DEFAULT = "profile"
 RENAMED = {"attention-ssl": "heads"}
@@ -168,7 +169,7 @@ def _stats(sample: int, seed: int) -> Choice:
     from headatlas.stages.features.baselines import StatsEncoder
 
     facts = {"encoder": "stats", "sample": sample, "seed": seed}
-    return Choice("stats", facts, lambda draw: StatsEncoder.fit(draw("stats"), facts))
+    return Choice("stats", facts, lambda draw: StatsEncoder.fit(draw("stats")[:, : usual(draw.statistics)], facts))
 
 
 NAMES: dict[str, Named] = {

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from headatlas.atlas.tokens import read_rows
 from headatlas.models.model import Layer
 from headatlas.numeric.words import strongest, word_maps
+from headatlas.stages.probe.choices import unpacked_bits
 from headatlas.stages.probe.source import ExampleMaps, Source
 
 UP, DOWN = "up", "down"  # from a word to its head in the tree, and back
+NOT_IN_ALL = ("punct", "root")  # relations that do not count among all of them
 
 PART = pa.schema([
     ("example", pa.int64()), ("word", pa.int32()), ("relation", pa.string()), ("offset", pa.int32()),
@@ -38,7 +40,7 @@ def example_rows(example: ExampleMaps, layers: tuple[Layer, ...], tree: dict[str
     """The rows of one sentence; layers whose queries and keys are different tokens find nothing."""
     heads = np.array([head or 0 for head in tree["head"]])
     best = np.concatenate([_strongest(example, layer, len(heads)) for layer in layers])  # (head of the model, word)
-    known = _has_tokens(example, len(heads))
+    known = example.has_tokens(len(heads))
     for word, (above, relation) in enumerate(zip((heads - 1).tolist(), tree["deprel"], strict=True)):
         if not 0 <= above < len(heads) or above == word or not (known[word] and known[above]):
             continue
@@ -50,21 +52,12 @@ def example_rows(example: ExampleMaps, layers: tuple[Layer, ...], tree: dict[str
 
 
 def _strongest(example: ExampleMaps, layer: Layer, words: int) -> NDArray[np.int64]:
-    tokens = example.tokens(layer, queries=False)
-    if layer.kind != "encoder" and example.encoded is not None and example.encoded.target is not None:
-        return np.full((layer.heads, words), -1)  # the treebank is about the source
-    assert tokens is not None  # a treebank has texts
-    return strongest(word_maps(example.maps[layer.index], tokens.word, words))
-
-
-def _has_tokens(example: ExampleMaps, words: int) -> NDArray[np.bool_]:
-    """Whether each word was read: the end of a sentence longer than the model allows is not."""
-    assert example.encoded is not None  # a treebank has texts
-    word = example.encoded.source.word
-    return np.bincount(word[(word >= 0) & (word < words)], minlength=words) > 0
+    word = example.words(layer)
+    if word is None:
+        return np.full((layer.heads, words), -1)
+    return strongest(word_maps(example.maps[layer.index], word, words))
 
 
 def unpacked(found: pa.ChunkedArray, heads: int) -> NDArray[np.bool_]:
     """The bits as (row, direction, head)."""
-    packed = np.frombuffer(b"".join(found.to_pylist()), np.uint8).reshape(len(found), -1)
-    return np.unpackbits(packed, axis=1, count=2 * heads).reshape(-1, 2, heads).astype(bool)
+    return unpacked_bits(found, 2 * heads).reshape(-1, 2, heads)

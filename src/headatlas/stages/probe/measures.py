@@ -1,9 +1,8 @@
-"""Numbers of single heads: declared with their label and unit, and averaged over texts with an interval."""
+"""Numbers of single maps, averaged over texts for every head, with an interval."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headatlas.numeric.estimates import mean_over_sources
+from headatlas.stages.probe.analysis import Measure, Rows
 from headatlas.stages.probe.source import Source
 
 LEAST = 20  # texts for an interval: fewer are too few to test
@@ -21,20 +21,10 @@ NUMBERS = [("mean", pa.float64()), ("low", pa.float64()), ("high", pa.float64())
 TABLE = pa.schema([*PLACE, ("measure", pa.string()), *NUMBERS])
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A number that an analysis gives for every map, and the mean of which it reports for every head."""
-
-    name: str
-    label: str
-    definition: str
-    unit: str = ""
-
-
-def part_table(rows: Sequence[Mapping[str, Any]], measures: Sequence[Measure]) -> pa.Table:
-    """Rows with `example`, `layer`, `head` and one number for each measure."""
-    schema = pa.schema([*PART, *((measure.name, pa.float64()) for measure in measures)])
-    return pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+def part_table(rows: Rows, measures: Sequence[Measure], *more: tuple[str, Any]) -> pa.Table:
+    """Rows with `example`, `layer`, `head`, one number for each measure and `more` fields, in the order of examples."""
+    schema = pa.schema([*PART, *((measure.name, pa.float64()) for measure in measures), *more])
+    return pa.Table.from_pylist(sorted(map(dict, rows), key=lambda row: row["example"]), schema=schema)
 
 
 def head_means(source: Source, rows: pa.Table, measures: Sequence[Measure]) -> pa.Table:

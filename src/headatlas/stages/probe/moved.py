@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from headatlas.models.model import Layer
 from headatlas.models.output_weights import OutputWeights
-from headatlas.stages.probe.measures import PART, PLACE, Measure
+from headatlas.stages.probe.measures import PLACE
 from headatlas.stages.probe.source import ExampleMaps, Source
 
 Floats = NDArray[np.float64]
@@ -22,20 +22,16 @@ LISTED = 20  # pairs of each head in the table
 
 PAIR = [("query", pa.int32()), ("key", pa.int32()), ("query_token", pa.string()), ("key_token", pa.string()),
         ("moved", pa.float64()), ("weight", pa.float64())]  # fmt: skip
+PAIRS_OF_MAP = ("pairs", pa.list_(pa.struct(PAIR)))
 PAIRS = pa.schema([*PLACE, ("rank", pa.int32()), ("example", pa.int64()), *PAIR])
 
 
-def part_table(source: Source, numbers: list[int], measures: Sequence[Measure]) -> pa.Table:
-    """One row per map: its measures, and its strongest pairs of tokens, special tokens left out."""
+def map_rows(source: Source, numbers: list[int]) -> Iterator[dict[str, Any]]:
+    """For every map its measures, and its strongest pairs of tokens, special tokens left out."""
     weights = source.output_weights
-    rows = [
-        row
-        for example in source.maps(numbers, values=True)
-        for layer in source.model.layers
-        for row in layer_rows(example, layer, weights[layer.index])
-    ]
-    fields = [*PART, *((measure.name, pa.float64()) for measure in measures), ("pairs", pa.list_(pa.struct(PAIR)))]
-    return pa.Table.from_pylist(sorted(rows, key=lambda row: row["example"]), schema=pa.schema(fields))
+    for example in source.maps(numbers, values=True):
+        for layer in source.model.layers:
+            yield from layer_rows(example, layer, weights[layer.index])
 
 
 def layer_rows(example: ExampleMaps, layer: Layer, weights: OutputWeights) -> Iterator[dict[str, Any]]:
@@ -96,12 +92,13 @@ def strongest_pairs(source: Source, rows: pa.Table) -> pa.Table:
     table = []
     for (layer, head), pairs in listed.items():
         pairs.sort(key=lambda pair: (-pair["moved"], pair["example"], pair["query"], pair["key"]))
-        for rank, pair in enumerate(_distinct(pairs)[:LISTED]):
+        for rank, pair in enumerate(distinct(pairs)[:LISTED]):
             table.append({"layer": layer, "head": head, "rank": rank} | pair)
     return pa.Table.from_pylist(table, schema=PAIRS)
 
 
-def _distinct(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def distinct(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first of all pairs of the same two tokens."""
     kept: dict[tuple[str, str], dict[str, Any]] = {}
     for pair in pairs:
         kept.setdefault((pair["query_token"], pair["key_token"]), pair)

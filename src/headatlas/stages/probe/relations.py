@@ -9,16 +9,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from headatlas.numeric.metrics import interval
-from headatlas.stages.probe.dependencies import DOWN, UP, unpacked
+from headatlas.stages.probe.cases import case_table
+from headatlas.stages.probe.choices import LEAST, cross_fitted, halves, shares
+from headatlas.stages.probe.dependencies import DOWN, NOT_IN_ALL, UP, unpacked
 from headatlas.stages.probe.measures import PLACE
 from headatlas.stages.probe.source import Source
+from headatlas.wording.probe_syntax import ALL
 
 OFFSETS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
-LEAST = 20  # cases of a relation; fewer are not ranked
-DRAWS = 1000  # of the bootstrap over sentences
-ALL = "all"
-NOT_IN_ALL = ("punct", "root")
 DIRECTIONS = (UP, DOWN)
 
 WHOLE, REAL, TEXT = pa.int32(), pa.float64(), pa.string()
@@ -43,7 +41,7 @@ class Cases:
 
 
 def joined(source: Source, rows: pa.Table, seed: int) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-    """The tables `probe_relations` and `probe_syntax`, and how many words were compared."""
+    """The tables `probe_relations`, `probe_syntax` and `probe_syntax_cases`, and how many words were compared."""
     heads = source.heads
     cases = _cases(source, rows, len(heads), seed)
     relation = np.array(rows["relation"].to_pylist(), object)
@@ -58,6 +56,7 @@ def joined(source: Source, rows: pa.Table, seed: int) -> tuple[dict[str, pa.Tabl
     tables = {
         "probe_relations": pa.Table.from_pylist(ranked, schema=RELATIONS),
         "probe_syntax": pa.Table.from_pylist(every, schema=SYNTAX),
+        "probe_syntax_cases": case_table(source, rows, ranked, seed),
     }
     return tables, {"words": len(relation), "relations": len(names), "few": len(names) + 1 - len(ranked)}
 
@@ -65,9 +64,8 @@ def joined(source: Source, rows: pa.Table, seed: int) -> tuple[dict[str, pa.Tabl
 def _cases(source: Source, rows: pa.Table, heads: int, seed: int) -> Cases:
     found = unpacked(rows["found"], heads).reshape(rows.num_rows, -1)
     fixed = rows["offset"].to_numpy()[:, None] == np.array(OFFSETS)
-    groups, sentence = np.unique(source.groups[rows["example"].to_numpy()], return_inverse=True)
-    order = np.random.default_rng(seed).permutation(len(groups))
-    return Cases(found, fixed, sentence, order % 2 == 1)
+    sentence, second = halves(source.groups[rows["example"].to_numpy()], seed)
+    return Cases(found, fixed, sentence, second)
 
 
 def _best(name: str, cases: Cases, heads: list[tuple[int, int]], seed: int) -> dict[str, Any]:
@@ -84,35 +82,11 @@ def _best(name: str, cases: Cases, heads: list[tuple[int, int]], seed: int) -> d
     return row | {"offset": OFFSETS[offset_choices[0]]}
 
 
-def cross_fitted(found: NDArray[np.bool_], second: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], list[int]]:
-    """For each case whether it is found by the candidate that is best on the other half; and the two candidates.
-
-    >>> found = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], bool)
-    >>> hits, choices = cross_fitted(found, np.array([False, False, True, True]))
-    >>> hits.tolist(), choices
-    ([True, True, False, True], [0, 0])
-    """
-    choices = [int(found[half].mean(0).argmax()) for half in (~second, second)]  # chosen on the first, on the second
-    hits: NDArray[np.bool_] = np.where(second, found[:, choices[0]], found[:, choices[1]])
-    return hits, choices
-
-
 def scores(
     hits: NDArray[np.bool_], baseline: NDArray[np.bool_], sentence: NDArray[np.int64], seed: int
 ) -> dict[str, float]:
     """Shares of cases found by heads, by offsets, and their difference, with intervals by bootstrap over sentences."""
-    groups, place = np.unique(sentence, return_inverse=True)
-    sums = np.zeros((len(groups), 3))  # cases, found by heads, found by offsets
-    np.add.at(sums, place, np.stack([np.ones(len(hits)), hits, baseline], 1))
-    rng = np.random.default_rng(seed)
-    drawn = np.array([sums[rng.integers(0, len(groups), len(groups))].sum(0) for _ in range(DRAWS)])
-    numbers: dict[str, float] = {}
-    for name, column in (("accuracy", [1]), ("baseline", [2]), ("gain", [1, 2])):
-        sign = np.array([1, -1])[: len(column)]
-        low, high = interval((drawn[:, column] * sign).sum(1) / drawn[:, 0])
-        value = float((sums.sum(0)[column] * sign).sum() / sums[:, 0].sum())
-        numbers |= {name: value, f"{name}_low": float(low), f"{name}_high": float(high)}
-    return numbers
+    return shares({"accuracy": hits, "baseline": baseline}, {"gain": ("accuracy", "baseline")}, sentence, seed)
 
 
 def _candidate(number: int, heads: list[tuple[int, int]]) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,11 +17,14 @@ from headatlas.atlas.model import load_model
 from headatlas.atlas.store import Atlas
 from headatlas.atlas.tokens import read_image_paths, read_tokens
 from headatlas.models import capture
+from headatlas.models.batch import Batch
 from headatlas.models.encode import Encoded, Tokens
 from headatlas.models.groups import Group, image_groups, text_groups
+from headatlas.models.head_weights import HeadWeights, head_weights
 from headatlas.models.load import ModelLike
 from headatlas.models.model import Layer, Model
 from headatlas.models.output_weights import OutputWeights, output_weights
+from headatlas.models.random_weights import untrained
 from headatlas.models.shuffle import shuffled
 
 Map = NDArray[np.float32]
@@ -47,6 +50,22 @@ class ExampleMaps:
             return source if layer.kind == "encoder" else target
         return target if layer.kind == "decoder" else source
 
+    def words(self, layer: Layer) -> NDArray[np.int32] | None:
+        """The word of each token, -1 for none; None in layers where queries or keys are not the tokens of the source.
+
+        The annotation of words, such as a treebank's, is about the source.
+        """
+        assert self.encoded is not None  # words are words of a text
+        if layer.kind != "encoder" and self.encoded.target is not None:
+            return None
+        return self.encoded.source.word
+
+    def has_tokens(self, words: int) -> NDArray[np.bool_]:
+        """Whether each word was read: the end of a text longer than the model allows is not."""
+        assert self.encoded is not None  # words are words of a text
+        word = self.encoded.source.word
+        return np.bincount(word[(word >= 0) & (word < words)], minlength=words) > 0
+
 
 @dataclass(frozen=True)
 class Source:
@@ -57,7 +76,7 @@ class Source:
     given: ModelLike | None = None  # the model, where it cannot be loaded by the name that the atlas recorded
     lock: threading.RLock = field(default_factory=threading.RLock)
     loaded: list[Model] = field(default_factory=list)
-    outputs: list[OutputWeights] = field(default_factory=list)
+    kept: dict[str, Any] = field(default_factory=dict)  # what an analysis finds once for all its blocks
 
     @property
     def model(self) -> Model:
@@ -67,14 +86,38 @@ class Source:
                 self.loaded.append(load_model(self.atlas, self.given))
         return self.loaded[0]
 
+    def once(self, name: str, find: Callable[[], Any]) -> Any:
+        """What `find` returns, found at first use, by one thread."""
+        with self.lock:
+            if name not in self.kept:
+                self.kept[name] = find()
+        return self.kept[name]
+
+    def untrained(self, seed: int) -> Source:
+        """The same examples read by a model with random weights, which is made at first use."""
+        model = self.once(f"untrained {seed}", lambda: untrained(self.model, seed))
+        return replace(self, loaded=[model], kept={})
+
+    def elsewhere(self, atlas: Atlas, numbers: list[int]) -> Source:
+        """Examples of another atlas of the same model."""
+        return replace(self, atlas=atlas, numbers=numbers, loaded=[self.model])
+
+    @property
+    def trial(self) -> Batch:
+        """The first example, for a forward pass that shows where weights are."""
+        return next(iter(self.batches(self.numbers[:1]))).batch
+
     @property
     def output_weights(self) -> list[OutputWeights]:
         """What heads write with, layer by layer, found at first use."""
-        with self.lock:
-            if not self.outputs:
-                trial = next(iter(self.batches(self.numbers[:1])))
-                self.outputs.extend(output_weights(self.model, trial.batch))
-        return self.outputs
+        found: list[OutputWeights] = self.once("output_weights", lambda: output_weights(self.model, self.trial))
+        return found
+
+    @property
+    def head_weights(self) -> dict[int, HeadWeights]:
+        """What heads read and write with, by layer, found at first use; those of cross-attention are left out."""
+        found: dict[int, HeadWeights] = self.once("head_weights", lambda: head_weights(self.model, self.trial))
+        return found
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
@@ -101,7 +144,13 @@ class Source:
         `shuffled_by` is a seed: the tokens of each text are shuffled before the model reads it. `values` keeps the
         values of all keys as well.
         """
-        for group in self.batches(numbers, shuffled_by=shuffled_by):
+        return self.maps_of(self.batches(numbers, shuffled_by=shuffled_by), numbers, values=values)
+
+    def maps_of(
+        self, groups: Iterable[Group], numbers: Sequence[int], *, values: bool = False
+    ) -> Iterator[ExampleMaps]:
+        """The full maps of examples in batches, each with its number by its place in `numbers`."""
+        for group in groups:
             record = capture.Record(vectors=values)
             capture.run(self.model, group.batch.inputs, record)
             for place, example in enumerate(group.places):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from headatlas.errors import DataError
 from headatlas.models.load import ModelLike
 from headatlas.numeric.threads import single_thread
 from headatlas.stages.probe.analysis import Analysis, Results
-from headatlas.stages.probe.source import Source, drawn_examples
+from headatlas.stages.probe.source import Source
 
 
 def run(atlas: AtlasLike, analysis: Analysis, model: ModelLike | None = None) -> pa.Table:
@@ -25,23 +26,25 @@ def run(atlas: AtlasLike, analysis: Analysis, model: ModelLike | None = None) ->
     atlas.needed("collect")
     if reason := analysis.missing(atlas):
         raise DataError(f"{atlas.files.url}: {reason}")
-    with engine.result(atlas, "probe", analysis.name, asdict(analysis)) as result:
+    inputs = analysis.inputs(atlas)
+    with engine.result(atlas, "probe", analysis.name, asdict(analysis), inputs=inputs) as result:
         if not result.finished:
             _run(atlas, result, analysis, model)
     return atlas.table(analysis.table)
 
 
 def _run(atlas: Atlas, result: engine.Result, analysis: Analysis, model: ModelLike | None) -> None:
-    source = Source(atlas, drawn_examples(atlas, analysis.examples, analysis.seed), model)
+    source = Source(atlas, analysis.numbers(atlas), model)
     size = analysis.block or len(source.numbers)
     tasks = [source.numbers[start : start + size] for start in range(0, len(source.numbers), size)]
 
-    def join(rows: pa.Table) -> Results:
-        tables, facts = analysis.join(source, rows)
+    def join(parts_read: Iterable[pa.Table]) -> Results:
+        tables, facts = analysis.join_parts(source, parts_read)
         return tables, {"analysis": analysis.name, "examples": len(source.numbers)} | dict(facts)
 
     work = ProbeBlock(result.place, analysis, source, tasks)
-    parts.run(result, work, [range(len(task)) for task in tasks], f"probe {analysis.name}", join, unit="examples")
+    ranges = [range(len(task)) for task in tasks]
+    parts.run_streamed(result, work, ranges, f"probe {analysis.name}", join, unit="examples")
 
 
 @dataclass(frozen=True)

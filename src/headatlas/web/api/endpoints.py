@@ -13,21 +13,14 @@ Needs FastAPI and pydantic only: the functions that make the responses are impor
 
 from __future__ import annotations
 
-import importlib
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated, Any, Literal
-from urllib.parse import quote
+from collections.abc import Iterator
 
-from fastapi import Path
-
+from headatlas.web.api.endpoint import JSON, OPENAPI, PARAMETERS, PNG, PREFIX, TEXT, Endpoint, expand, parameters
 from headatlas.web.api.payloads.atlas import AtlasCard, Heads
 from headatlas.web.api.payloads.averages import Average
-from headatlas.web.api.payloads.base import Payload
 from headatlas.web.api.payloads.changes import Changes
 from headatlas.web.api.payloads.clusters import Cluster, Clusters, Profiles
+from headatlas.web.api.payloads.compare import ComparedHead, Comparison, Comparisons, ComparisonStep, KeptExamples
 from headatlas.web.api.payloads.examples import (
     Computed,
     CustomText,
@@ -40,105 +33,24 @@ from headatlas.web.api.payloads.examples import (
 from headatlas.web.api.payloads.findings import Findings
 from headatlas.web.api.payloads.neighbors import Neighbors
 from headatlas.web.api.payloads.notes import Notes, NotesChange
+from headatlas.web.api.payloads.probe import (
+    Distances,
+    FoundHeads,
+    HeadProbe,
+    Measures,
+    Probe,
+    Relations,
+    Roles,
+    SearchKey,
+    SearchRequest,
+    TableRows,
+)
 from headatlas.web.api.payloads.qk import EmbeddedTokens, Embedding, Honesty, NearPoints
 from headatlas.web.api.payloads.trees import Tree
-from headatlas.web.api.payloads.tsne import VARIANTS, Progress, Tsne
+from headatlas.web.api.payloads.tsne import Progress, Tsne
 from headatlas.web.api.payloads.unlike import Unlike
 
-PREFIX = "api/"
-OPENAPI = f"{PREFIX}openapi.json"
-TEXT = ("examples/{example}", "try/{key}")  # what {text} stands for: an example of the atlas, or a custom text
-JSON, BUFFER, PNG = "application/json", "application/octet-stream", "image/png"
-MEDIA = {"json": JSON, "bin": BUFFER, "png": PNG}  # by the ending of an address
-
-Name = Annotated[str, Path(min_length=1, max_length=100)]
-PARAMETERS: dict[str, Any] = {  # the type of every parameter
-    "projection": Name,
-    "column": Name,
-    "clustering": Name,
-    "cluster": int,
-    "example": int,
-    "key": Annotated[str, Path(pattern="^[0-9a-f]{32}$")],
-    "layer": int,
-    "head": int,
-    "variant": Literal[tuple(VARIANTS)],
-    "layouts": Literal["heads", "states"],
-    "embedding": Name,
-    "measure": Literal["norm", "trust", "kept"],
-    "point": int,
-}
-
-
-@dataclass
-class Endpoint:
-    """An address, what it responds with, and how.
-
-    `template` is the address below `api/`; `{text}` in it makes two addresses, see `TEXT`. `source` names the function
-    of `headatlas.web` that makes the response, as module:function. Functions in `views` take a `Snapshot` of the atlas
-    and the parameters of the address; functions in `compute` take a `ModelRunner` before these.
-    """
-
-    template: str
-    source: str
-    doc: str
-    payload: type[Payload] | None = None  # of JSON
-    body: type[Payload] | None = None  # what is sent along: the endpoint is a POST
-    over: str | None = None  # what an export writes it for, see `headatlas.web.export_items`; None: not exported
-    cached: bool = True  # the client may keep it as long as its ETag is valid
-    compressed: bool = True  # if that makes it smaller
-    warms_model: bool = False  # the page usually asks for full maps next
-    edits: bool = False  # changes the notes, which are beside the atlas
-    name: str = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @property
-    def live(self) -> bool:
-        """Whether it is computed with the model on request, rather than read from the atlas."""
-        return self.source.startswith("compute.")
-
-    @property
-    def media(self) -> str:
-        """The media type of the response."""
-        return MEDIA[self.template.rpartition(".")[2]]
-
-    @cached_property
-    def templates(self) -> tuple[str, ...]:
-        """The addresses with their parameters, relative to the page."""
-        return tuple(PREFIX + template for template in expand(self.template))
-
-    def path(self, **values: str | int) -> str:
-        """The address for these parameters, relative to the page."""
-        for template in self.templates:
-            if set(parameters(template)) == set(values):
-                return template.format_map({name: quote(str(value), safe="") for name, value in values.items()})
-        raise TypeError(f"{self.name} has the address {' or '.join(self.templates)}, not one for {sorted(values)}")
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        """The function that makes the response."""
-        module, _, name = self.source.partition(":")
-        function: Callable[..., Any] = getattr(importlib.import_module(f"headatlas.web.{module}"), name)
-        return function
-
-
-def expand(template: str) -> tuple[str, ...]:
-    """A template for each kind of text, if it holds `{text}`.
-
-    >>> expand("{text}/{variant}.json")
-    ('examples/{example}/{variant}.json', 'try/{key}/{variant}.json')
-    """
-    return tuple(template.replace("{text}", text) for text in TEXT) if "{text}" in template else (template,)
-
-
-def parameters(template: str) -> list[str]:
-    """The names of the parameters of a template, in order.
-
-    >>> parameters("maps/{example}/{layer}.{head}.bin")
-    ['example', 'layer', 'head']
-    """
-    return re.findall(r"{(\w+)}", template)
+__all__ = ["ENDPOINTS", "JSON", "OPENAPI", "PARAMETERS", "PNG", "PREFIX", "TEXT", "Endpoint", "expand", "parameters"]
 
 
 class Endpoints:
@@ -339,6 +251,79 @@ class Endpoints:
     qk_neighbors = Endpoint(
         "qk/{embedding}/neighbors/{layer}.{head}/{point}.json", "views.qk_vectors:neighbors",
         "The points nearest to a point by their vectors.", NearPoints,
+    )  # fmt: skip
+
+    probe = Endpoint(
+        "probe.json", "views.probe:probe", "What heads look at and write: all analyses with their findings.", Probe,
+        over="atlas",
+    )  # fmt: skip
+    probe_head = Endpoint(
+        "heads/{layer}.{head}/probe.json", "views.probe:head", "What each analysis says about a head.", HeadProbe,
+        over="heads",
+    )  # fmt: skip
+    probe_measures = Endpoint(
+        "probe/measures/{table}.json", "views.probe:measures", "The measures of an analysis, for every head.", Measures,
+        over="measures of heads",
+    )  # fmt: skip
+    probe_roles = Endpoint(
+        "probe/roles/{table}.json", "views.probe_roles:roles", "Roles of heads: numbers of every head, by role.", Roles,
+        over="roles of heads",
+    )  # fmt: skip
+    probe_rows = Endpoint(
+        "probe/tables/{table}.json", "views.probe:rows", "The first rows of a table of an analysis.", TableRows,
+        over="rows of heads",
+    )  # fmt: skip
+    probe_relations = Endpoint(
+        "probe/relations.json", "views.probe:relations",
+        "Relations of a treebank with their best heads, and words where these are right and wrong.", Relations,
+        over="relations",
+    )  # fmt: skip
+    probe_distances = Endpoint(
+        "probe/distances.json", "views.probe:distances", "Distances of heads: as points, and for all pairs.", Distances,
+        over="distances of heads",
+    )  # fmt: skip
+    search = Endpoint(
+        "probe/search.json", "compute.search:ask", "Remember a search over heads; gives its key.", SearchKey,
+        body=SearchRequest, cached=False, compressed=False,
+    )  # fmt: skip
+    search_results = Endpoint(
+        "probe/search/{key}.json", "compute.search:results",
+        "Heads by their attention between the tokens of a search.", FoundHeads, cached=False,
+    )  # fmt: skip
+    search_progress = Endpoint(
+        "probe/search/{key}/progress.json", "compute.search:progress",
+        "How many examples of a search are done; starts nothing.", Progress, cached=False,
+    )  # fmt: skip
+
+    compare = Endpoint(
+        "compare.json", "views.compare:comparisons", "All comparisons with other models.", Comparisons, over="atlas"
+    )
+    comparison = Endpoint(
+        "compare/{comparison}.json", "views.compare:comparison", "What holds for all steps of a comparison.",
+        Comparison, over="comparisons",
+    )  # fmt: skip
+    compare_examples = Endpoint(
+        "compare/{comparison}/examples.json", "views.compare:examples", "The examples whose maps are kept.",
+        KeptExamples, over="comparisons",
+    )  # fmt: skip
+    compare_step = Endpoint(
+        "compare/{comparison}/steps/{step}.json", "views.compare:step",
+        "What changed from the first model to a step: findings, layers, heads, patterns.", ComparisonStep,
+        over="steps of comparisons",
+    )  # fmt: skip
+    compare_head = Endpoint(
+        "compare/{comparison}/heads/{layer}.{head}.json", "views.compare:head",
+        "The statistics of a head before and after, at every step.", ComparedHead, over="heads of comparisons",
+    )  # fmt: skip
+    compare_means = Endpoint(
+        "compare/{comparison}/means/{model}.bin", "views.compare_maps:means",
+        "Attention (layer, head, r, r): the mean pooled map of every head of a compared model.",
+        over="models of comparisons",
+    )  # fmt: skip
+    compare_maps = Endpoint(
+        "compare/{comparison}/maps/{place}/{layer}.bin", "views.compare_maps:maps",
+        "Attention (model, head, r, r): pooled maps of a layer on a kept example, of the first model and every step.",
+        over="kept maps of comparisons",
     )  # fmt: skip
 
     def __iter__(self) -> Iterator[Endpoint]:

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from headatlas.optional_statistics import SPAN
 from headatlas.phrases import Naming
 from headatlas.statistics import MASS, SINKS, SPECIAL, STATISTICS, Statistic, special
 
@@ -22,7 +23,8 @@ export interface Statistic {
   short: string; // the label where it is known to be about attention
   unit: string;
   group: string; // a name has one phrase of each
-  about: "position" | "tokens" | "shape"; // where attention goes, what it goes to, how it is spread
+  // where attention goes, what it goes to, how it is spread; from span to span; what it moves
+  about: "position" | "tokens" | "shape" | "spans" | "norms";
   parts: string[]; // stored statistics whose sum measures it
   high: Naming | null; // for high values
   low: Naming | null; // for low ones
@@ -31,8 +33,8 @@ export interface Statistic {
 
 
 def statistics_ts() -> str:
-    """All declared statistics, the template of those of special tokens, and the special tokens that differ from it."""
-    declared = [entry for entry in STATISTICS if entry is not SPECIAL]
+    """All declared statistics, the templates of others, and the special tokens that differ from theirs."""
+    declared = [entry for entry in STATISTICS if entry not in (SPECIAL, SPAN)]
     declared += [special(token) for token in SINKS]
     lines = [f"  {_json(_statistic(entry))}," for entry in declared]
     return "\n".join(
@@ -42,6 +44,8 @@ def statistics_ts() -> str:
             f"export const MASS = {_json(MASS)};",
             "/** Statistics of a special token, with {token} in its place. */",
             f"export const SPECIAL: Statistic & {{ high: Naming }} = {_json(_statistic(SPECIAL))};",
+            "/** Statistics of two kinds of spans, with {query} and {key} in their places. */",
+            f"export const SPAN: Statistic = {_json(_statistic(SPAN))};",
             "export const STATISTICS: Statistic[] = [",
             *lines,
             "];",

@@ -52,12 +52,13 @@ def reduced(runner: ModelRunner, snapshot: Snapshot, key: str, encoded: Encoded)
     if made is None:
         from headatlas.models.groups import text_groups
         from headatlas.stages.collect.batches import reduce_groups
-        from headatlas.stages.collect.stat_axis import statistics_of
+        from headatlas.stages.collect.stat_axis import atlas_statistics
 
         model, options = runner.loader.load(snapshot.atlas), snapshot.atlas.options
         groups = text_groups(model, [encoded], options["batch_tokens"])
-        pooled, stats = reduce_groups(model, groups, 1, options["resolution"])
-        places = _places(statistics_of(model).names, statistics(snapshot))
+        computed = atlas_statistics(model, snapshot.atlas)  # between spans, which a custom text has not, they are NaN
+        pooled, stats = reduce_groups(model, groups, 1, options["resolution"], computed)
+        places = _places(computed.names, statistics(snapshot))
         made = Reduced(pooled[0], stats[0][..., places])
         runner.reduced.put(_key(snapshot, key), made)
     return made

@@ -20,7 +20,7 @@ from headatlas.web.views.values import known
 
 if TYPE_CHECKING:
     from headatlas.atlas.store import Atlas
-    from headatlas.null.assignment import Clusters
+    from headatlas.stages.cluster.membership import Clusters
     from headatlas.stages.features.encoders import Encoder
 
 
@@ -75,7 +75,7 @@ def _statistics(names: list[str], reduced: Reduced) -> TextStatistics:
 
 def _labeler(atlas: Atlas, clustering: str) -> Labeler | TextPatterns:
     """What labels maps, or the same response for every text: labels of heads, or why there are none."""
-    from headatlas.null.assignment import read_clusters
+    from headatlas.stages.cluster.membership import read_clusters
     from headatlas.stages.features.fitted import load_encoder, not_stored
 
     if atlas.facts("cluster", clustering).get("level", "maps") != "maps":

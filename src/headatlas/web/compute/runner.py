@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from headatlas.models.model import Model
     from headatlas.web.api.arrays import U16
     from headatlas.web.api.payloads.examples import TextPatterns
+    from headatlas.web.api.payloads.probe import FoundHeads, SearchRequest
     from headatlas.web.compute.tsne_layouts import TsneResult
 
 MAP_BYTES = 256 << 20  # of full maps that are kept
 REDUCED_BYTES = 64 << 20  # of pooled maps of custom texts that are kept
 PATTERNS = 256  # custom texts whose patterns are kept
+SEARCHES = 64  # over heads that are remembered, and their results
 TSNE_BYTES = 64 << 20  # of layouts that are kept
 CUSTOM_TEXTS = 64  # that are remembered
 Maps = dict[int, "U16"]  # by layer: (head, query, key)
@@ -52,6 +54,8 @@ class ModelRunner:
         self.reduced: LRUCache[Reduced] = LRUCache(REDUCED_BYTES, lambda reduced: reduced.nbytes)
         self.patterns: LRUCache[TextPatterns] = LRUCache(PATTERNS, lambda patterns: 1)
         self.tsne: LRUCache[TsneResult] = LRUCache(TSNE_BYTES, lambda result: result.nbytes)
+        self.searches: LRUCache[SearchRequest] = LRUCache(SEARCHES, lambda request: 1)
+        self.found: LRUCache[FoundHeads] = LRUCache(SEARCHES, lambda found: 1)
         self._texts: OrderedDict[str, Encoded] = OrderedDict()
         self._warm = False
 

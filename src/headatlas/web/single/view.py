@@ -21,6 +21,9 @@ OF_EXAMPLE = (
     "examples", "examples with pooled maps", "examples with images", "examples of clusterings that know unlike maps",
 )  # fmt: skip
 
+COMPARISONS = (
+    "comparisons", "steps of comparisons", "models of comparisons", "heads of comparisons", "kept maps of comparisons",
+)  # fmt: skip
 OF_CLUSTERS = ("clusters", "clusterings with exemplars")  # of all clusters: one page leads to another
 HeadName = str | tuple[int, int]
 
@@ -137,6 +140,8 @@ def useful(snapshot: Snapshot, view: View) -> Iterator[Item]:
         for example in range(snapshot.shape[0]):
             yield Item(ENDPOINTS.pooled_map, {"example": example, "layer": layer, "head": head})
     yield from export_items.items(("atlas",), snapshot, [])
+    if view == View():
+        yield from export_items.items(COMPARISONS, snapshot, [])
     name = current_clustering(snapshot)
     if name is None:
         return

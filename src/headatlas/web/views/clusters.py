@@ -37,7 +37,7 @@ from headatlas.web.api.payloads.clusters import (
 from headatlas.web.api.payloads.nulls import NullShare
 from headatlas.web.views import columns, nulls
 from headatlas.web.views.snapshot import Snapshot
-from headatlas.web.views.values import known
+from headatlas.web.views.values import known, known_fields
 from headatlas.wording.thresholds import ANALYSIS
 
 Row = dict[str, Any]
@@ -67,9 +67,11 @@ def clusters(snapshot: Snapshot, clustering: str) -> Clusters:
             for row in shown
         ],
         knows_heads=summaries.knows_heads(snapshot.atlas, clustering),
-        quality=[Quality(**_known(row, Quality)) for row in _rows(snapshot, "quality", clustering)],
-        associations=[Association(**_known(row, Association)) for row in _rows(snapshot, "associations", clustering)],
-        locality=[Locality(**_known(row, Locality)) for row in _rows(snapshot, "locality", clustering)],
+        quality=[Quality(**known_fields(row, Quality)) for row in _rows(snapshot, "quality", clustering)],
+        associations=[
+            Association(**known_fields(row, Association)) for row in _rows(snapshot, "associations", clustering)
+        ],
+        locality=[Locality(**known_fields(row, Locality)) for row in _rows(snapshot, "locality", clustering)],
         null=nulls.null_models(snapshot, clustering),
         unlike=columns.unlike_column(clustering) if columns.has_unlike(snapshot, clustering) else None,
         command=None if correlated else correlate_command(snapshot, clustering),
@@ -160,12 +162,6 @@ def _rows(snapshot: Snapshot, table: str, clustering: str) -> list[Row]:
     return rows
 
 
-def _known(row: Row, shape: Any) -> Row:
-    """The fields of a payload, NaN as null."""
-    values = {field: row.get(field) for field in shape.model_fields}
-    return {field: known(value) if isinstance(value, float) else value for field, value in values.items()}
-
-
 def exemplars(snapshot: Snapshot, clustering: str) -> list[Row]:
     """The maps that show the clusters; none if the clustering is not correlated."""
     return _rows(snapshot, "exemplars", clustering) if clustering in snapshot.atlas.results("correlate") else []
@@ -210,7 +206,7 @@ def cluster(snapshot: Snapshot, clustering: str, cluster: int) -> Cluster:
     for row in cells:
         named = row | {"share": row["share_of_value"], "significant": bool(row["significant"])}
         named["nulls"] = null_shares.get((row["layer"], row["head"]), [])
-        factors[row["factor"]].append(Cell(**_known(named, Cell)))
+        factors[row["factor"]].append(Cell(**known_fields(named, Cell)))
     evidence = snapshot.atlas.table("evidence", clustering, filters=filters).to_pylist()
     return Cluster(
         cluster=cluster,
@@ -224,7 +220,7 @@ def _evidence(rows: Iterable[Row]) -> list[Evidence]:
     for row in rows:
         name = row["statistic"]
         words = {"plain": statistic(name).label, "unit": statistic(name).unit_text}
-        evidence.append(Evidence(**_known(row | words, Evidence)))
+        evidence.append(Evidence(**known_fields(row | words, Evidence)))
     return sorted(evidence, key=lambda item: -abs(item.delta or 0))
 
 

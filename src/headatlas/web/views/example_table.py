@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from headatlas.atlas import schema
+from headatlas.atlas.evaluated_columns import evaluated_values
 from headatlas.web.api import arrays
 from headatlas.web.api.encoding import UNKNOWN
 from headatlas.web.api.payloads.atlas import ColumnCard
@@ -25,8 +26,15 @@ Values = Callable[[Snapshot], arrays.U16]
 
 
 def table(snapshot: Snapshot) -> pa.Table:
-    """The table without its long columns."""
-    return snapshot.cached("table", lambda: _read(snapshot, [name for name in _names(snapshot) if name not in LONG]))
+    """The table without its long columns, and with those of an evaluation."""
+    return snapshot.cached("table", lambda: _with_evaluation(snapshot))
+
+
+def _with_evaluation(snapshot: Snapshot) -> pa.Table:
+    stored = _read(snapshot, [name for name in _names(snapshot) if name not in LONG])
+    for name, values in evaluated_values(snapshot.atlas).items():
+        stored = stored.append_column(name, values)
+    return stored
 
 
 def texts(snapshot: Snapshot, column: str) -> list[str | None]:
@@ -59,9 +67,14 @@ def _names(snapshot: Snapshot) -> list[str]:
 
 
 def dataset_columns(snapshot: Snapshot) -> list[str]:
-    """Names of the columns that come from the dataset."""
+    """Names of the columns that come from the dataset, or from an evaluation."""
     added = (*schema.BOOKKEEPING, *schema.LENGTHS)
     return [name for name in table(snapshot).column_names if name not in added]
+
+
+def cells(snapshot: Snapshot, example: int) -> dict[str, Cell]:
+    """The values of these columns for one example."""
+    return {name: cell(table(snapshot)[name][example].as_py()) for name in dataset_columns(snapshot)}
 
 
 def integers(snapshot: Snapshot, name: str, default: int) -> list[int]:

@@ -86,7 +86,7 @@ def example(snapshot: Snapshot, example: int) -> Example:
         window=row.get("window") or 0,
         windows=row.get("windows") or 1,
         cut=row.get("cut") or 0,
-        columns={name: example_table.cell(row[name]) for name in example_table.dataset_columns(snapshot)},
+        columns=example_table.cells(snapshot, example),
         tokens=source,
         target=target,
         image=bool(row.get("image")),

@@ -8,7 +8,15 @@ from typing import Any
 import pyarrow as pa
 
 from headatlas.atlas import findings as stored
-from headatlas.web.api.payloads.findings import ColumnFindings, ExplainedHead, Findings, Shares, Switches
+from headatlas.atlas.span_findings import read_span_findings
+from headatlas.web.api.payloads.findings import (
+    ColumnFindings,
+    ExplainedHead,
+    Findings,
+    Shares,
+    SpanFinding,
+    Switches,
+)
 from headatlas.web.views.clusters import needed
 from headatlas.web.views.snapshot import Snapshot
 
@@ -18,10 +26,16 @@ def findings(snapshot: Snapshot, clustering: str) -> Findings:
     needed(snapshot, clustering)
     result = stored.read_findings(snapshot.atlas, clustering)
     if result is None:
-        return Findings(clustering=clustering, columns=[], compared=None, texts=0)
+        return Findings(clustering=clustering, columns=[], spans=[], compared=None, texts=0)
     words = _categories(snapshot)
     columns = [_column(column, column.column in words) for column in result.columns]
-    return Findings(clustering=clustering, columns=columns, compared=result.compared, texts=result.texts)
+    spans = [
+        SpanFinding(**asdict(finding), filters=finding.column in words)
+        for finding in read_span_findings(snapshot.atlas, clustering)
+    ]
+    return Findings(
+        clustering=clustering, columns=columns, spans=spans, compared=result.compared, texts=result.texts
+    )  # fmt: skip
 
 
 def _column(result: stored.ColumnFindings, filters: bool) -> ColumnFindings:

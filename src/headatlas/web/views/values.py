@@ -10,12 +10,19 @@ from numpy.typing import NDArray
 
 from headatlas.atlas.blocks import block_size, read_blocks
 from headatlas.web.api import arrays
+from headatlas.web.api.payloads.base import Payload
 from headatlas.web.views.snapshot import Snapshot
 
 
 def known(value: Any) -> float | None:
     """A number as JSON can hold it: null if it is not finite."""
     return float(value) if value is not None and np.isfinite(value) else None
+
+
+def known_fields(row: dict[str, Any], shape: type[Payload]) -> dict[str, Any]:
+    """The fields of a payload from a row of a table, NaN as null."""
+    values = {field: row.get(field) for field in shape.model_fields}
+    return {field: known(value) if isinstance(value, float) else value for field, value in values.items()}
 
 
 def of_example(snapshot: Snapshot, name: str, example: int, of: str | None = None) -> NDArray[Any]:

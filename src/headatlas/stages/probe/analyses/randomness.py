@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 
 from headatlas.atlas.store import Atlas, AtlasLike
-from headatlas.options import option, public
-from headatlas.stages.probe.analysis import ATLAS, MEASURES, MODEL, Analysis, Results, Shared
+from headatlas.options import public
+from headatlas.stages.probe.analysis import ATLAS, MEASURES, MODEL, MapAnalysis, Measure, Rows, Shared
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,57 +18,40 @@ if TYPE_CHECKING:
     from headatlas.models.load import ModelLike
     from headatlas.stages.probe.source import ExampleMaps, Source
 
-NAMES = {
-    "from_even": ("distance from even attention", "divergence of a row from even attention, by ln 2"),
-    "from_mean": ("distance from its mean map", "divergence of a pooled row from that of the head's mean map, by ln 2"),
-    "by_order": (
-        "change by shuffled words",
-        "divergence of a row from the row at the same place if the words of the text are shuffled, by ln 2",
-    ),
-}
+UNIT = "0: equal, 1: disjoint"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Randomness(Analysis):
+class Randomness(MapAnalysis):
     """Three divergences, from 0 to 1: from even attention, from the head's mean map, and from a shuffled text."""
 
     name: ClassVar[str] = "randomness"
     question: ClassVar[str] = "How much does what a head does depend on its input?"
     table: ClassVar[str] = "probe_randomness"
-
-    examples: int = option(64, help="Examples, drawn with the seed; all if there are no more.", least=1)
+    measures: ClassVar[tuple[Measure, ...]] = (
+        Measure("from_even", "distance from even attention", "divergence of a row from even attention, by ln 2", UNIT),
+        Measure(
+            "from_mean", "distance from its mean map",
+            "divergence of a pooled row from that of the head's mean map, by ln 2", UNIT,
+        ),
+        Measure(
+            "by_order", "change by shuffled words",
+            "divergence of a row from the row at the same place if the words of the text are shuffled, by ln 2", UNIT,
+        ),
+    )  # fmt: skip
 
     def missing(self, atlas: Atlas) -> str | None:
         """Patches of images cannot be shuffled as words can."""
-        image = atlas.header["model"]["modality"] == "image"
+        image = atlas.header["data"]["modality"] == "image"
         return "randomness compares texts with their words shuffled, and this atlas has images" if image else None
 
-    def part(self, source: Source, numbers: list[int]) -> pa.Table:
-        """One row per map."""
-        from headatlas.stages.probe.measures import part_table
-
+    def rows(self, source: Source, numbers: list[int]) -> Rows:
+        """The three divergences of every map."""
         means = source.mean_maps
         pooled = {number: source.atlas.read("pooled", slice(number, number + 1))[0] for number in numbers}
         shuffled = {each.number: each for each in source.maps(numbers, shuffled_by=self.seed)}
-        rows = [
-            row
-            for example in source.maps(numbers)
-            for row in example_rows(example, shuffled[example.number], pooled[example.number], means)
-        ]
-        return part_table(sorted(rows, key=lambda row: row["example"]), measures())
-
-    def join(self, source: Source, rows: pa.Table) -> Results:
-        """Means over texts."""
-        from headatlas.stages.probe.measures import head_means
-
-        return {self.table: head_means(source, rows, measures())}, {}
-
-
-def measures() -> list[Any]:
-    """The measures of this analysis."""
-    from headatlas.stages.probe.measures import Measure
-
-    return [Measure(name, label, definition, "0: equal, 1: disjoint") for name, (label, definition) in NAMES.items()]
+        for example in source.maps(numbers):
+            yield from example_rows(example, shuffled[example.number], pooled[example.number], means)
 
 
 def example_rows(

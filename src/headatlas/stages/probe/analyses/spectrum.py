@@ -10,8 +10,8 @@ import numpy as np
 
 from headatlas.atlas.store import AtlasLike
 from headatlas.numeric.metrics import entropy
-from headatlas.options import option, public
-from headatlas.stages.probe.analysis import ATLAS, MEASURES, MODEL, Analysis, Results, Shared
+from headatlas.options import public
+from headatlas.stages.probe.analysis import ATLAS, MEASURES, MODEL, MapAnalysis, Measure, Rows, Shared
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,45 +20,30 @@ if TYPE_CHECKING:
     from headatlas.models.model import Layer
     from headatlas.stages.probe.source import ExampleMaps, Source
 
-NAMES = {
-    "rank": ("effective rank", "exp of the entropy of the singular values; 1 if all rows are equal"),
-    "rank_relative": ("effective rank by length", "effective rank divided by the number of tokens"),
-    "gap": ("spectral gap", "1 − |second eigenvalue|: how fast attention that is followed on forgets its start"),
-    "rests_first": ("stationary share of the first token", "long-run share of the first token"),
-    "rests_special": ("stationary share of special tokens", "long-run share of special tokens"),
-    "rests_evenly": ("evenness of the stationary distribution", "its entropy divided by the largest possible one"),
-}
-
 
 @dataclass(frozen=True, kw_only=True)
-class Spectrum(Analysis):
+class Spectrum(MapAnalysis):
     """Singular values, eigenvalues and stationary distribution of every map."""
 
     name: ClassVar[str] = "spectrum"
     question: ClassVar[str] = "How many different things do the rows of a head say, and where does attention end up?"
     table: ClassVar[str] = "probe_spectrum"
+    measures: ClassVar[tuple[Measure, ...]] = (
+        Measure("rank", "effective rank", "exp of the entropy of the singular values; 1 if all rows are equal"),
+        Measure("rank_relative", "effective rank by length", "effective rank divided by the number of tokens"),
+        Measure(
+            "gap", "spectral gap", "1 − |second eigenvalue|: how fast attention that is followed on forgets its start"
+        ),
+        Measure("rests_first", "stationary share of the first token", "long-run share of the first token", share=True),
+        Measure("rests_special", "stationary share of special tokens", "long-run share of special tokens", share=True),
+        Measure("rests_evenly", "evenness of the stationary distribution", "its entropy by the largest possible one"),
+    )
+    told: ClassVar[tuple[str, ...]] = ("rank", "gap", "rests_special")
 
-    examples: int = option(64, help="Examples, drawn with the seed; all if there are no more.", least=1)
-
-    def part(self, source: Source, numbers: list[int]) -> pa.Table:
-        """One row per map."""
-        from headatlas.stages.probe.measures import part_table
-
-        rows = [row for example in source.maps(numbers) for row in example_rows(example, source.model.layers)]
-        return part_table(sorted(rows, key=lambda row: row["example"]), measures())
-
-    def join(self, source: Source, rows: pa.Table) -> Results:
-        """Means over texts."""
-        from headatlas.stages.probe.measures import head_means
-
-        return {self.table: head_means(source, rows, measures())}, {}
-
-
-def measures() -> list[Any]:
-    """The measures of this analysis."""
-    from headatlas.stages.probe.measures import Measure
-
-    return [Measure(name, label, definition) for name, (label, definition) in NAMES.items()]
+    def rows(self, source: Source, numbers: list[int]) -> Rows:
+        """Rank, gap and stationary distribution of every map."""
+        for example in source.maps(numbers):
+            yield from example_rows(example, source.model.layers)
 
 
 def example_rows(example: ExampleMaps, layers: tuple[Layer, ...]) -> Iterator[dict[str, Any]]:

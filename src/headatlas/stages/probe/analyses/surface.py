@@ -9,54 +9,118 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas import statistics
 from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.numeric.metrics import entropy
 from headatlas.options import option, public
-from headatlas.stages.probe.analysis import ATLAS, MEASURES, MODEL, Analysis, Results, Shared
+from headatlas.stages.probe.analysis import ATLAS, MEASURES, MODEL, MapAnalysis, Measure, Results, Rows, Shared
+from headatlas.statistics import statistic
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from headatlas.models.load import ModelLike
     from headatlas.stages.probe.source import ExampleMaps, Source
+    from headatlas.wording.probe import HeadMean
 
 NAMES = (
     "previous", "self", "next", "first", "punctuation", "sep_to_sep", "rest_to_sep", "same_sentence", "same_row",
     "same_column", "grid_distance", "entropy", "entropy_relative", "largest", "distance",
 )  # fmt: skip
 FIRST_ROW = "first_row_entropy"
+WORTH, MENTIONED = 0.1, 0.25  # attention that is worth a sentence on one head, and on all of them
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surface(Analysis):
+class Surface(MapAnalysis):
     """Means of the statistics that were collected, over all texts; and the entropy of the first token's row."""
 
     name: ClassVar[str] = "surface"
     question: ClassVar[str] = "Where does a head look: at which positions, at separators, and how evenly?"
     table: ClassVar[str] = "probe_surface"
 
+    measures: ClassVar[tuple[Measure, ...]] = (
+        Measure(
+            FIRST_ROW, "relative entropy of the first token's row", "entropy of the row of the first token / ln(keys)"
+        ),
+    )
+
     examples: int = option(64, help="Examples for the row of the first token; all texts count otherwise.", least=1)
 
-    def part(self, source: Source, numbers: list[int]) -> pa.Table:
+    def rows(self, source: Source, numbers: list[int]) -> Rows:
         """The entropy of the row of the first token, for every map."""
-        from headatlas.stages.probe.measures import part_table
-
-        rows = [row for example in source.maps(numbers) for row in first_rows(example)]
-        return part_table(sorted(rows, key=lambda row: row["example"]), [first_row()])
+        for example in source.maps(numbers):
+            yield from first_rows(example)
 
     def join(self, source: Source, rows: pa.Table) -> Results:
-        """Means over texts."""
+        """Means over texts, of what was collected as well."""
         import pyarrow as pa
 
-        from headatlas.stages.probe.measures import head_means, table_of_means
+        from headatlas.stages.probe.measures import table_of_means
 
         names = [name for name in source.atlas.array("stats").attrs["stats"] if shown(name)]
         values = read_statistics(source.atlas, names, source.heads)  # (example, head, statistic)
         collected = [
             table_of_means(source, name, values[:, :, place], source.groups) for place, name in enumerate(names)
         ]
-        return {self.table: pa.concat_tables([*collected, head_means(source, rows, [first_row()])])}, {}
+        tables, facts = super().join(source, rows)
+        return {self.table: pa.concat_tables([*collected, tables[self.table]])}, facts
+
+    def measure(self, name: str) -> Measure:
+        """The declaration of the statistic, or of the row of the first token."""
+        if name == FIRST_ROW:
+            return super().measure(name)
+        declared = statistic(name)
+        return Measure(
+            name, declared.label, declared.definition, declared.unit, share=declared.label.startswith("attention")
+        )
+
+    def findings(self, atlas: Atlas) -> list[str]:
+        """Heads that put most of their attention in one place, layers of separators, and the range of evenness."""
+        from headatlas.stages.probe.said import means
+        from headatlas.wording.probe import attends_line, layers_line, range_line
+
+        grouped = distinct(means(atlas, self.table))
+        lines = [attends_line(to_what(name), rows, MENTIONED) for name, rows in grouped.items() if to_what(name)]
+        separators = grouped.get("rest_to_sep", [])
+        of_layers = {row["layer"]: [other["mean"] for other in separators if other["layer"] == row["layer"]]
+                     for row in separators}  # fmt: skip
+        over = [(layer, sum(values) / len(values)) for layer, values in of_layers.items()]
+        lines.append(layers_line("separators", [(layer, mean) for layer, mean in over if mean > 0.5]))
+        return [*lines, range_line("relative entropy of attention", grouped.get("entropy_relative", []))]
+
+    def of_head(self, atlas: Atlas, layer: int, head: int) -> list[str]:
+        """What the head attends to, each place that gets enough; and how evenly."""
+        from headatlas.stages.probe.said import means
+        from headatlas.wording.numbers import percent
+        from headatlas.wording.probe import standing_line, value
+
+        lines = []
+        for name, rows in distinct(means(atlas, self.table)).items():
+            mine = [row for row in rows if (row["layer"], row["head"]) == (layer, head)]
+            for row in mine:
+                if to_what(name) and row["mean"] >= WORTH:
+                    lines.append((row["mean"], f"puts {value(row, percent)} of its attention on {to_what(name)}"))
+                elif name == "entropy_relative":
+                    lines.append((0.0, standing_line(self.measure(name).label, row, rows)))
+        return [line for _, line in sorted(lines, key=lambda line: -line[0])]
+
+
+def distinct(grouped: dict[str, list[HeadMean]]) -> dict[str, list[HeadMean]]:
+    """Measures without `first` where the first token of every text is a special token, which has a measure itself."""
+    first = [row["mean"] for row in grouped.get("first", [])]
+    specials = [rows for name, rows in grouped.items() if name.startswith("special:")]
+    same = any(np.allclose(first, [row["mean"] for row in rows]) for rows in specials if len(rows) == len(first))
+    return {name: rows for name, rows in grouped.items() if not (same and name == "first")}
+
+
+def to_what(name: str) -> str:
+    """What a statistic counts attention to; empty if it is none of these.
+
+    >>> to_what("previous"), to_what("special:[SEP]"), to_what("entropy")
+    ('the previous token', '[SEP]', '')
+    """
+    short = statistic(name).short
+    return short.removeprefix("to ") if name != FIRST_ROW and short.startswith("to ") else ""
 
 
 def shown(name: str) -> bool:
@@ -66,24 +130,6 @@ def shown(name: str) -> bool:
     (True, True, False)
     """
     return name in NAMES or name.startswith("special:")
-
-
-def first_row() -> Any:
-    """The measure that is not among the statistics."""
-    from headatlas.stages.probe.measures import Measure
-
-    return Measure(
-        FIRST_ROW, "relative entropy of the first token's row", "entropy of the row of the first token / ln(keys)"
-    )
-
-
-def measures(atlas: Atlas) -> list[Any]:
-    """The measures that an atlas has: those of its statistics, and the row of the first token."""
-    from headatlas.stages.probe.measures import Measure
-
-    names = [name for name in atlas.array("stats").attrs["stats"] if shown(name)]
-    declared = [statistics.statistic(name) for name in names]
-    return [Measure(each.name, each.label, each.definition, each.unit) for each in declared] + [first_row()]
 
 
 def first_rows(example: ExampleMaps) -> Iterator[dict[str, Any]]:

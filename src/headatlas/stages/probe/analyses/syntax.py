@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from headatlas.atlas.store import Atlas, AtlasLike
 from headatlas.options import option, public
-from headatlas.stages.probe.analysis import ATLAS, MODEL, Analysis, Results, Shared
+from headatlas.stages.probe.analysis import ATLAS, MODEL, Analysis, Panel, Results, Shared, Telling
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from headatlas.stages.probe.source import Source
 
 COLUMNS = ("head", "deprel")  # of the examples, lists with one value per word
+OFTEN = 0.3  # share of cases that is worth a sentence
+MENTIONED, ALSO = 5, 3  # relations in the findings, and of a head that another finds better
 RETURNS = """
     pyarrow.Table
         One row per relation: the best head and the best fixed offset, each chosen on one half of the sentences and
@@ -33,6 +36,8 @@ class Syntax(Analysis):
     block: ClassVar[int] = 32
 
     examples: int = option(2000, help="Sentences, drawn with the seed; all if there are no more.", least=2)
+
+    panels: ClassVar[Mapping[str, Panel]] = {"probe_relations": "relations", "probe_syntax_cases": "hidden"}
 
     def missing(self, atlas: Atlas) -> str | None:
         """The dataset must be a treebank."""
@@ -55,6 +60,50 @@ class Syntax(Analysis):
 
         return joined(source, rows, self.seed)
 
+    def findings(self, atlas: Atlas) -> list[str]:
+        """How many relations have a head, all relations together, and those whose head gains most on the offset."""
+        from headatlas.stages.probe.said import rows
+        from headatlas.wording.probe_syntax import ALL, has_head, relation_line, relations_line
+
+        scored: Any = rows(atlas, self.table)
+        if not scored:
+            from headatlas.stages.probe.choices import LEAST
+
+            return [f"no relation has {LEAST} cases: too few to rank heads"]
+        having = sorted((row for row in scored if has_head(row) and row["relation"] != ALL), key=_gain)
+        together = [row for row in scored if row["relation"] == ALL]
+        sentences = atlas.facts("probe", self.name)["examples"]
+        return [relations_line(scored, sentences), *map(relation_line, [*together, *having[:MENTIONED]])]
+
+    def of_head(self, atlas: Atlas, layer: int, head: int) -> list[str]:
+        """The relations that it finds best of all heads, and others that it finds better than an offset."""
+        from headatlas.stages.probe.said import rows
+        from headatlas.wording.probe_syntax import ALL, also_line, finds_line
+
+        scored: Any = rows(atlas, self.table)
+        best = [row for row in scored if (row["layer"], row["head"]) == (layer, head)]
+        beaten = {row["relation"]: row["baseline"] for row in scored if row not in best and row["relation"] != ALL}
+        others: Any = [
+            row
+            for row in rows(atlas, "probe_syntax", layer=layer, head=head)
+            if row["accuracy"] > max(beaten.get(row["relation"], 1.0), OFTEN)
+        ]
+        others.sort(key=lambda row: -row["accuracy"])
+        return [*map(finds_line, sorted(best, key=_gain)), also_line(others[:ALSO])]
+
+    def telling(self, atlas: Atlas, layer: int, head: int) -> list[Telling]:
+        """The relation for which it gains most on the best offset."""
+        from headatlas.stages.probe.said import rows
+        from headatlas.wording.probe_syntax import finds_line, has_head
+
+        scored: Any = rows(atlas, self.table, layer=layer, head=head)
+        best = sorted((row for row in scored if has_head(row)), key=_gain)
+        return [Telling(row["gain"], finds_line(row)) for row in best[:1]]
+
+
+def _gain(row: Any) -> float:
+    return -float(row["gain"])
+
 
 @public(Syntax.options(), RETURNS, ATLAS, MODEL)
 def syntax(atlas: AtlasLike, *, model: ModelLike | None = None, **shared: Unpack[Shared]) -> pa.Table:
@@ -62,7 +111,8 @@ def syntax(atlas: AtlasLike, *, model: ModelLike | None = None, **shared: Unpack
 
     The atlas must be collected on a treebank in CoNLL-U format. For each word, the word that a head attends to most is
     taken, special tokens and the word itself left out. Direction `up` is from a word to its head in the tree, `down` is
-    from the head to the word. The table `probe_syntax` has every relation, head of the model and direction.
+    from the head to the word. The table `probe_syntax` has every relation, head of the model and direction,
+    `probe_syntax_cases` some words where the best head of a relation is right, and some where it is wrong.
     """
     from headatlas.stages.probe.stage import run
 

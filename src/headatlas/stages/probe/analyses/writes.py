@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack, cast
 
 from headatlas.atlas.store import Atlas, AtlasLike
-from headatlas.options import option, public
-from headatlas.stages.probe.analysis import ATLAS, MEASURES, MODEL, Analysis, Results, Shared
+from headatlas.options import public
+from headatlas.stages.probe.analysis import ATLAS, MEASURES, MODEL, MapAnalysis, Measure, Results, Rows, Shared
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,50 +15,75 @@ if TYPE_CHECKING:
     from headatlas.models.load import ModelLike
     from headatlas.stages.probe.source import Source
 
-NAMES = {
-    "written": ("length of what it writes", "mean over queries of ‖Σ a·v·W‖, the output of the head", "norm"),
-    "moved": ("attention times length", "mean over queries of Σ a·‖v·W‖; `written` is less where parts cancel", "norm"),
-    "from_self": ("share written from the token itself", "share of `moved` from the query's own token", "share"),
-    "from_previous": ("share written from the previous token", "share of `moved` from the previous token", "share"),
-    "from_first": ("share written from the first token", "share of `moved` from the first token", "share"),
-    "from_special": ("share written from special tokens", "share of `moved` from special tokens", "share"),
-}
+
+PAIRS = 5  # of a head in a sentence
 
 
 @dataclass(frozen=True, kw_only=True)
-class Writes(Analysis):
+class Writes(MapAnalysis):
     """Attention weighted by the norm of the value after the output projection."""
 
     name: ClassVar[str] = "writes"
     question: ClassVar[str] = "How much does a head write, and from where, if a weight on nothing counts as nothing?"
     table: ClassVar[str] = "probe_writes"
-
-    examples: int = option(64, help="Examples, drawn with the seed; all if there are no more.", least=1)
+    measures: ClassVar[tuple[Measure, ...]] = (
+        Measure("written", "length of what it writes", "mean over queries of ‖Σ a·v·W‖, its output", "norm"),
+        Measure(
+            "moved", "attention times length",
+            "mean over queries of Σ a·‖v·W‖; `written` is less where parts cancel", "norm",
+        ),
+        Measure(
+            "from_self", "share written from the token itself", "share of `moved` from the query's own token",
+            share=True,
+        ),
+        Measure(
+            "from_previous", "share written from the previous token", "share of `moved` from the previous token",
+            share=True,
+        ),
+        Measure(
+            "from_first", "share written from the first token", "share of `moved` from the first token",
+            share=True,
+        ),
+        Measure(
+            "from_special", "share written from special tokens", "share of `moved` from special tokens",
+            share=True,
+        ),
+    )  # fmt: skip
+    told: ClassVar[tuple[str, ...]] = ("written", "from_previous", "from_special")
 
     def missing(self, atlas: Atlas) -> str | None:
         """Values must be readable."""
-        outside = atlas.header["model"]["route"] != "registry"
-        return "what its heads write cannot be read: attention of this family is outside the registry" * outside or None
+        if atlas.header["model"].get("route") == "registry":
+            return None
+        return "what its heads write cannot be read: attention of this family is outside the registry"
+
+    def rows(self, source: Source, numbers: list[int]) -> Rows:
+        """What is moved in every map, with its strongest pairs of tokens."""
+        from headatlas.stages.probe.moved import map_rows
+
+        return map_rows(source, numbers)
 
     def part(self, source: Source, numbers: list[int]) -> pa.Table:
         """One row per map, with the strongest pairs of tokens."""
-        from headatlas.stages.probe.moved import part_table
+        from headatlas.stages.probe.measures import part_table
+        from headatlas.stages.probe.moved import PAIRS_OF_MAP
 
-        return part_table(source, numbers, measures())
+        return part_table(self.rows(source, numbers), self.measures, PAIRS_OF_MAP)
 
     def join(self, source: Source, rows: pa.Table) -> Results:
         """Means over texts, and the strongest pairs of all texts."""
-        from headatlas.stages.probe.measures import head_means
         from headatlas.stages.probe.moved import strongest_pairs
 
-        return {self.table: head_means(source, rows, measures()), "probe_pairs": strongest_pairs(source, rows)}, {}
+        tables, facts = super().join(source, rows)
+        return {**tables, "probe_pairs": strongest_pairs(source, rows)}, facts
 
+    def of_head(self, atlas: Atlas, layer: int, head: int) -> list[str]:
+        """Between which tokens it moves most, and each measure."""
+        from headatlas.stages.probe.said import rows
+        from headatlas.wording.probe import Moved, pairs_line
 
-def measures() -> list[Any]:
-    """The measures of this analysis."""
-    from headatlas.stages.probe.measures import Measure
-
-    return [Measure(name, label, definition, unit) for name, (label, definition, unit) in NAMES.items()]
+        pairs = sorted(rows(atlas, "probe_pairs", layer=layer, head=head), key=lambda row: row["rank"])[:PAIRS]
+        return [pairs_line(cast(list[Moved], pairs)), *super().of_head(atlas, layer, head)]
 
 
 @public(Writes.options(), MEASURES, ATLAS, MODEL)

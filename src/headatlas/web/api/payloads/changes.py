@@ -42,9 +42,27 @@ class Change(Payload):
     statistics: list[ChangedStatistic]
 
 
+class SpanChange(Payload):
+    """Attention of a head between two kinds of spans, and a column with which it changes."""
+
+    column: str
+    label: str
+    statistic: str
+    plain: str
+    explained: float
+    low: float | None
+    high: float | None
+    q: float
+    means: list[ValueMean]
+
+
 class Changes(Payload):
-    """All columns for one head, the largest share first; none if correlate did not compare vectors."""
+    """All columns for one head, the largest share first; none if correlate did not compare vectors.
+
+    `spans` has attention between spans that changes with a column: those of the dataset first, the largest share first.
+    """
 
     layer: int
     head: int
     changes: list[Change]
+    spans: list[SpanChange]

@@ -80,13 +80,26 @@ class ColumnFindings(Payload):
     same: list[str]  # labels of columns that cannot be told from it
 
 
+class SpanFinding(Payload):
+    """A statistic between two kinds of spans that changes with a column: the heads, and its means in the first."""
+
+    column: str
+    label: str
+    filters: bool
+    statistic: str
+    heads: list[ChangedHead]
+    contrast: Contrast
+
+
 class Findings(Payload):
-    """All columns with which heads change, those of the dataset first.
+    """All columns with which heads change, those of the dataset first; then those with which attention between spans
+    changes.
 
     Without any, `compared` has the labels of the columns that were tested; null if vectors were not compared.
     """
 
     clustering: str
     columns: list[ColumnFindings]
+    spans: list[SpanFinding]
     compared: list[str] | None
     texts: int

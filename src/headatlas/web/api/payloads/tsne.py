@@ -78,7 +78,7 @@ class Tsne(Payload):
 
 
 class Progress(Payload):
-    """How many layouts are finished, heads first, then hidden states; 0 of 0 if none is being computed."""
+    """How many layouts are finished, heads first, then hidden states, or examples; 0 of 0 if none is computed."""
 
     done: int
     total: int

@@ -13,11 +13,11 @@ from headatlas.atlas.blocks import read_blocks
 from headatlas.atlas.schema import MISSING, NOISE
 from headatlas.atlas.store import Atlas
 from headatlas.errors import DataError, OptionError, StoreError
-from headatlas.null.radius import Part, radii
 from headatlas.numeric.pca import PrincipalAxes
 from headatlas.stages.cluster.assign import FIT
 from headatlas.stages.cluster.fit import Fit, Labels, of_centers
 from headatlas.stages.cluster.fit_file import from_bytes
+from headatlas.stages.cluster.radius import Part, radii
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Clusters:
 def read_clusters(atlas: Atlas, of: str) -> Clusters:
     """The clusters of a clustering of maps."""
     if atlas.facts("cluster", of).get("level", "maps") != "maps":
-        raise OptionError(f"{of} is a clustering of heads: null models need one of maps. Choose another with --of")
+        raise OptionError(f"{of} is a clustering of heads, and one of maps is needed. Choose another with --of")
     content = atlas.file("cluster", FIT, of)
     if content is None:
         raise StoreError(f"{atlas.files.url} has no {FIT} of {of}. Run its `headatlas cluster` command again")
