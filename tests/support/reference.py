@@ -284,7 +284,7 @@ def _by_distance(map_):
     expected = _mean_at_distance(map_)
     pairs = [pair for pair in np.ndindex(map_.attention.shape) if _inner(map_, *pair)]
     squares = sum(map_.attention[pair] ** 2 for pair in pairs)
-    return sum(expected[j - i] ** 2 for i, j in pairs) / squares if squares > 0 else math.nan
+    return sum(expected[j - i] ** 2 for i, j in pairs) / squares if squares > 1e-20 else math.nan
 
 
 def _by_key(map_):

@@ -111,7 +111,7 @@ def _read(atlas: Atlas, result: Listed, known: set[str]) -> Iterator[Damage]:
                 yield Damage(table.path(folder), f"cannot be read ({error})", _repair(result.stage))
     for array in declared.arrays:
         path = array.path(folder)
-        if not any(name.startswith(f"{path}/c/") for name in known) and atlas.has_array(array.name, of):
+        if not any(name.startswith((f"{path}/c/", f"{path}/c.")) for name in known) and atlas.has_array(array.name, of):
             try:
                 for _ in read_blocks(atlas, array.name, of):
                     pass

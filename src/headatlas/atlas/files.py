@@ -93,19 +93,28 @@ class Files:
         """A file that appears under its name only if the block ends without an error."""
         target = self.path(name)
         with self.guard(name):
-            self.system.makedirs(target.rpartition("/")[0], exist_ok=True)
             # a rename is atomic within one disk; so is an upload
             folder = Path(target).parent if self.local else Path(gettempdir())
             partial = folder / f"{Path(target).name}.{uuid.uuid4().hex}.partial"
             try:
-                with partial.open("xb") as file:
+                with self._created(partial, target) as file:
                     yield file
                 if self.local:
                     partial.replace(target)
-                else:
-                    self.system.put_file(str(partial), target)
-            finally:
+                    return
+                self.system.put_file(str(partial), target)
+            except BaseException:
                 partial.unlink(missing_ok=True)
+                raise
+            partial.unlink(missing_ok=True)
+
+    def _created(self, partial: Path, target: str) -> IO[bytes]:
+        """A new file that becomes `target`, whose folder is made if need be: mostly it is there."""
+        if self.local:
+            with contextlib.suppress(FileNotFoundError):
+                return partial.open("xb")
+        self.system.makedirs(target.rpartition("/")[0], exist_ok=True)
+        return partial.open("xb")
 
     def check_writable(self) -> None:
         """Raise an error if a local folder cannot be written or created; tries nothing."""

@@ -22,6 +22,7 @@ def read_tokens(atlas: Atlas, numbers: Sequence[int]) -> list[Encoded]:
     wanted, encoded = set(numbers), {}
     for group in _row_groups(numbers):
         table = atlas.table_groups("tokens", [group], ["example", "target", *TOKEN_COLUMNS, *SPAN_COLUMNS])
+        table = _between(table, numbers)
         columns = {name: table[name].to_numpy() for name in table.column_names}
         starts = np.flatnonzero(np.diff(columns["example"], prepend=-1, append=-1))
         for start, stop in pairwise(starts):
@@ -39,13 +40,19 @@ def read_image_paths(atlas: Atlas, numbers: Sequence[int]) -> list[str]:
 def read_rows(atlas: Atlas, numbers: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
     """Columns of the table `examples` for some examples, one dictionary per example."""
     table = atlas.table_groups("examples", _row_groups(numbers), ["example", *columns])
-    rows = {row["example"]: row for row in table.to_pylist()}
+    rows = {row["example"]: row for row in _between(table, numbers).to_pylist()}
     return [rows[number] for number in numbers]
 
 
 def _row_groups(numbers: Sequence[int]) -> list[int]:
     """The row groups of `examples` and `tokens` that hold some examples."""
     return sorted({number // schema.TABLE_ROWS for number in numbers})
+
+
+def _between(table: Any, numbers: Sequence[int]) -> Any:
+    """The rows from the first of some examples to the last: a row group holds several blocks of examples."""
+    start, stop = np.searchsorted(table["example"].to_numpy(), [min(numbers, default=0), max(numbers, default=-1) + 1])
+    return table.slice(start, stop - start)
 
 
 def _encoded(columns: dict[str, Any]) -> Encoded:

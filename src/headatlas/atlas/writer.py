@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from headatlas.atlas import lock, schema
-from headatlas.atlas.blocks import block_size
 from headatlas.atlas.checksums import MANIFESTS, fault, read_manifest, recorded
 from headatlas.atlas.header import PATIENCE
 from headatlas.atlas.store import Atlas
@@ -26,6 +25,8 @@ from headatlas.errors import DamagedChunk
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    from headatlas.atlas.zarr_arrays import Cut
 
 Manifest = dict[str, Any]
 
@@ -75,7 +76,8 @@ class Writer:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self._arrays: dict[str, Any] = {}
+        self._cuts: dict[str, Cut] = {}
+        self._written: dict[str, tuple[str, int]] = {}  # checksum and bytes of blocks, until their manifest has them
 
     @cached_property
     def atlas(self) -> Atlas:
@@ -140,23 +142,27 @@ class Writer:
 
     def write_blocks(self, name: str, start: int, values: NDArray[Any]) -> list[str]:
         """Write whole blocks of an array from index `start` on; returns the files that hold them, one per block."""
-        spec, files, array = schema.ARRAYS[name], self.atlas.files, self._array(name)
-        size, stop = block_size(array), start + len(values)
-        assert start % size == 0 and (stop % size == 0 or stop == array.shape[0]), "a block is written whole"
-        folder, rest = spec.path(self.place.folder), "/0" * (len(spec.axes) - 1)
-        names = [f"{folder}/c/{number}{rest}" for number in range(start // size, -(-stop // size))]
-        for name in names:
-            files.remove(name)  # zarr would read a block before it replaces all of it, and fail if it is damaged
-        with files.guard(folder):
-            array[start:stop] = values
+        from headatlas.atlas.block_bytes import block_bytes
+
+        spec, cut = schema.ARRAYS[name], self._cut(name)
+        size, stop = cut.block[0], start + len(values)
+        assert start % size == 0 and (stop % size == 0 or stop == cut.shape[0]), "a block is written whole"
+        values = values.astype(spec.dtype, copy=False)
+        folder = spec.path(self.place.folder)
+        names = [f"{folder}/{cut.name(number)}" for number in range(start // size, -(-stop // size))]
+        for place, name in enumerate(names):
+            part = values[place * size : (place + 1) * size]
+            content = block_bytes(part, cut.block, cut.piece, spec.fill_value, spec.compressor)
+            self.atlas.files.write(name, content)
+            self._written[name] = hashlib.sha256(content).hexdigest(), len(content)
         return names
 
-    def _array(self, name: str) -> Any:
+    def _cut(self, name: str) -> Cut:
         from headatlas.atlas import zarr_arrays
 
-        if name not in self._arrays:
-            self._arrays[name] = zarr_arrays.open_for_writing(self.atlas.files, schema.ARRAYS[name], self.place.folder)
-        return self._arrays[name]
+        if name not in self._cuts:
+            self._cuts[name] = zarr_arrays.read_cut(self.atlas.files, schema.ARRAYS[name], self.place.folder)
+        return self._cuts[name]
 
     # tables and other files
 
@@ -191,10 +197,13 @@ class Writer:
 
     def write_manifest(self, task: str, files: Iterable[str], facts: Mapping[str, Any] | None = None) -> None:
         """Record that a piece of work is done, with the checksums of its files."""
-        digests = {name: self.atlas.files.digest(name) for name in files}
-        sizes = {name: self.atlas.files.size_of(name) for name in digests}
+        stored = {name: self._written.pop(name) if name in self._written else self._read_back(name) for name in files}
+        digests, sizes = ({name: values[part] for name, values in stored.items()} for part in (0, 1))
         manifest = {"files": digests, "sizes": sizes, "facts": dict(facts or {})}
         self.atlas.files.write(self._manifest(task), json.dumps(manifest, sort_keys=True).encode())
+
+    def _read_back(self, name: str) -> tuple[str | None, int | None]:
+        return self.atlas.files.digest(name), self.atlas.files.size_of(name)
 
     def manifest(self, task: str) -> Manifest | None:
         """The manifest of a piece of work; None if it is not done. Raises DamagedChunk if its files have changed."""

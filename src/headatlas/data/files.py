@@ -15,6 +15,7 @@ from headatlas.errors import DataError
 __all__ = ["check_utf8", "load_json", "open_bytes", "open_text", "parse_json", "raw_bytes", "require"]
 
 DEEPEST = 64  # levels of lists and objects in JSON
+CONTAINERS = (list, dict)  # of parsed JSON: exactly these types
 
 
 def require(path: str) -> None:
@@ -101,11 +102,13 @@ def _parsed(text: str, path: str, line: int) -> Any:
 
 
 def _depth_exceeds(value: Any, depth: int) -> bool:
-    level = [value]
+    level = [value] if type(value) in CONTAINERS else []
     for _ in range(depth):
-        lists = [item if isinstance(item, list) else item.values() for item in level if isinstance(item, list | dict)]
-        level = [item for items in lists for item in items]
-    return any(isinstance(item, list | dict) for item in level)
+        if not level:
+            return False
+        lists = [item if type(item) is list else item.values() for item in level]
+        level = [item for items in lists for item in items if type(item) in CONTAINERS]
+    return bool(level)
 
 
 def _too_deep(path: str, line: int) -> DataError:

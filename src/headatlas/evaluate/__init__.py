@@ -69,6 +69,7 @@ def questions(
     _check(threshold, seed)
     options = Options(resolution=resolution, qk_tokens=qk_tokens, seed=seed)
     if collect is not None:
+        texts = texts.held()  # its questions are kept anyway, and a collection would read them twice more
         check(name, texts, collect, options, workers)
     listed = _read(texts)
     model_names.check(name)

@@ -13,12 +13,13 @@ import pyarrow as pa
 
 from headatlas.atlas import parts
 from headatlas.atlas.store import Atlas
-from headatlas.atlas.tokens import read_rows, read_tokens
+from headatlas.atlas.tokens import read_rows
 from headatlas.atlas.writer import Place, Writer
 from headatlas.evaluate.answers import Answers, merged
 from headatlas.evaluate.candidates import Candidate, WindowScores, group_scores
 from headatlas.evaluate.gold import Question, gold_characters
 from headatlas.models.answer_spans import token_span
+from headatlas.models.encode import Tokens
 from headatlas.models.groups import Group
 from headatlas.models.model import Model
 from headatlas.models.question_head import QuestionHead, read_question_head
@@ -76,21 +77,22 @@ class BlockAnswers:
     number: int
     examples: range
     scores: dict[int, WindowScores] = field(default_factory=dict)  # by place in the block
+    tokens: dict[int, Tokens] = field(default_factory=dict)
 
     def see(self, group: Group, output: Any) -> None:
         """Score the windows of one forward pass."""
         logits = self.head.logits(group.batch.inputs, output)
         self.scores |= group_scores(group, logits, self.model.tokenizer)
+        self.tokens |= {place: encoded.source for place, encoded in zip(group.places, group.encoded, strict=True)}
 
     def write(self) -> None:
         """Write the part."""
         names = {*self.atlas.table_columns("examples")}
         rows = read_rows(self.atlas, self.examples, ["id", "window", *(name for name in GOLD if name in names)])
-        tokens = read_tokens(self.atlas, self.examples)
         table = []
-        for place, (row, encoded) in enumerate(zip(rows, tokens, strict=True)):
+        for place, row in enumerate(rows):
             gold = gold_characters(row["pair"], row.get("answer"), row.get("answer_start"))
-            first, last = (gold and token_span(encoded.source, *gold)) or (None, None)
+            first, last = (gold and token_span(self.tokens[place], *gold)) or (None, None)
             scores = self.scores[place]
             candidates = [candidate._asdict() for candidate in scores.candidates]
             table.append(

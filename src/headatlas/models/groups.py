@@ -10,6 +10,8 @@ from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import Encoded
 from headatlas.models.model import Model
 
+MOST_PADDING = 1 / 16  # of the tokens of a batch: more costs more than another forward pass
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -21,16 +23,27 @@ class Group:
 
 
 def text_groups(model: Model, encoded: Sequence[Encoded], most_tokens: int) -> Iterator[Group]:
-    """Texts of similar length, each batch within the token budget, padding included."""
+    """Texts of similar length, each batch within the token budget, padding included, and with little of that."""
     lengths = [(len(example.source), len(example.target) if example.target else 0) for example in encoded]
     places: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda place: (sum(lengths[place]), lengths[place])):
-        full = sum(lengths[place]) * (len(places) + 1) > most_tokens
+        together = [lengths[other] for other in (*places, place)]
+        padded = _padded_size(together)
+        full = padded > most_tokens or padded - sum(map(sum, together)) > MOST_PADDING * padded
         if places and (full or (not model.padding and lengths[place] != lengths[places[0]])):
             yield _text_group(model, encoded, places)
             places = []
         places.append(place)
     yield _text_group(model, encoded, places)
+
+
+def _padded_size(lengths: Sequence[tuple[int, int]]) -> int:
+    """The tokens of a batch, with padding, from those of the source and target of each text.
+
+    >>> _padded_size([(3, 2), (1, 4)])
+    14
+    """
+    return len(lengths) * (max(source for source, _ in lengths) + max(target for _, target in lengths))
 
 
 def _text_group(model: Model, encoded: Sequence[Encoded], places: list[int]) -> Group:

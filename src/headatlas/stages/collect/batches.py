@@ -53,7 +53,7 @@ def reduce_groups(
             see(group, output)
         del output
         pooled[group.places], stats[group.places] = watcher.pooled, watcher.stats
-        _release_memory()
+    _release_memory()  # not after each batch: the next one would have to ask for most of it again
     return pooled, stats
 
 

@@ -24,6 +24,7 @@ FIRST_BEYOND = FIRST_WINDOW + len(WINDOWS)
 AROUND = 8  # keys on each side that a key is compared with
 CHANCE = 2.0  # deviations by which it must exceed them
 FAINT = 0.01  # attention of a query to inner keys below which nothing is said about its distance
+FAINTEST = 1e-20  # sum of squares of attention to inner keys below which distance explains nothing: they may underflow
 EDGES = np.array([sorted((near, far or math.copysign(ANY, near))) for near, far in WINDOWS], np.int64)
 
 
@@ -67,7 +68,7 @@ def by_distance(profile: Any, pairs: Any, squares: Any, inner: Any) -> float:
             total += profile[d] * profile[d] / pairs[d]
     for j in range(inner.shape[0]):
         whole += squares[j] * inner[j]
-    return total / whole if whole > 0 else math.nan
+    return total / whole if whole > FAINTEST else math.nan
 
 
 @njit(**PART)

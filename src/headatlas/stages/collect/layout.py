@@ -93,12 +93,12 @@ def _by_distance(queries: Tokens, keys: Tokens, causal: bool, relations: Sequenc
         return *by_key, (np.zeros(1, np.int64), NONE), _no_pairs(n, m)
     marks = [mark(keys) for mark in _COMPARED_MARKS]
     marks = [keys_of[inner[keys_of]] for keys_of in marks]
-    compared = [(np.repeat(np.arange(n), np.diff(starts)), related) for starts, related in relations]
-    compared += [(np.repeat(np.arange(n), len(keys_of)), np.tile(keys_of, n)) for keys_of in marks]
     counts = [_inner_pairs(inner, causal)]
-    for query, key in compared:
-        allowed = inner[key] & ((key <= query) | (not causal))
+    for starts, key in relations:
+        query = np.repeat(np.arange(n), np.diff(starts))
+        allowed = inner[key] & (key <= query) if causal else inner[key]
         counts.append(np.bincount((key - query + n - 1)[allowed], minlength=2 * n - 1))
+    counts += [_inner_pairs(np.isin(np.arange(n), keys_of), causal) for keys_of in marks]
     return *by_key, _lists(marks), np.stack(counts).astype(np.float32)
 
 
@@ -198,9 +198,25 @@ def _induction(queries: Tokens, keys: Tokens, causal: bool) -> Pairs:
 def _same_sentence(queries: Tokens, keys: Tokens, causal: bool) -> Pairs:
     if queries is not keys:
         return np.zeros(len(queries) + 1, np.int64), NONE  # undefined: they are different texts
-    numbers = sentences(keys.text, keys.special, keys.segment)
-    together = (numbers[:, None] == numbers[None, :]) & (numbers >= 0)
-    return np.append(0, np.cumsum(together.sum(1))).astype(np.int64), np.nonzero(together)[1].astype(np.int64)
+    return _same_number(sentences(keys.text, keys.special.tolist(), keys.segment.tolist()))
+
+
+def _same_number(numbers: Ints) -> Pairs:
+    """For each token those with the same number, itself included; numbers only rise, but for -1, which has none.
+
+    >>> starts, keys = _same_number(np.array([-1, 0, -1, 0, 1]))
+    >>> starts.tolist(), keys.tolist()
+    ([0, 0, 2, 2, 4, 5], [1, 3, 1, 3, 4])
+    """
+    tokens = _where(numbers >= 0)
+    of = numbers[tokens]
+    sizes = np.bincount(of, minlength=1)
+    starts = np.zeros(len(numbers) + 1, np.int64)
+    starts[tokens + 1] = sizes[of]
+    starts = np.cumsum(starts)
+    firsts = np.cumsum(sizes) - sizes  # of each number, among `tokens`
+    shift = np.repeat(firsts[of] - starts[tokens], sizes[of])
+    return starts, tokens[np.arange(starts[-1]) + shift]
 
 
 def _same_row(places: Floats) -> Pairs:

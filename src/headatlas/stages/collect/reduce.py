@@ -46,6 +46,10 @@ class Reduce:
         self.keep: Keep | None = None  # called with the vectors of each layer
         self.spans: MakeSpans | None = None  # gives the spans of an example's queries and keys
         self.moved: Moved | None = None  # measures what heads move
+        # what the kernels find in one layer: statistics are made of it once for all its maps
+        self._means = np.empty((*shape[::2], resolution, resolution), np.float32)
+        self._sums = np.empty((*shape[::2], statistics.count))
+        self._scratch = torch.empty(0)  # scores of some heads; fresh memory for each part costs more than the product
         self._layouts: dict[tuple[int, Kind, bool], Layout] = {}
         self._masks: dict[int, tuple[Tensor, list[Intervals] | None]] = {}
 
@@ -83,11 +87,20 @@ class Reduce:
                 part = slice(h, min(h + step, heads))
                 shared = [head // groups for head in range(part.start, part.stop)] if groups > 1 else part
                 keys = call.key[e, shared, :m].transpose(1, 2)
-                scores = torch.baddbmm(_NOTHING, call.query[e, part, :n], keys, beta=0, alpha=scaling)
+                scores = self._scores(part.stop - h, n, m)
+                torch.baddbmm(_NOTHING, call.query[e, part, :n], keys, beta=0, alpha=scaling, out=scores)
                 self._reduce(e, layer, part, scores, intervals[e])
                 self._move(e, layer, part, scores, lengths)
                 output[e, :n, part] = torch.bmm(scores, call.value[e, shared, :m]).transpose(0, 1)
+        self._finish(layer, heads)
         return output
+
+    def _scores(self, heads: int, queries: int, keys: int) -> Tensor:
+        """Room for the scores of some heads, until the next call."""
+        size = heads * queries * keys
+        if len(self._scratch) < size:
+            self._scratch = torch.empty(size)
+        return self._scratch[:size].view(heads, queries, keys)
 
     def _reduce_maps(
         self, layer: Layer, weights: Tensor, intervals: list[Intervals] | None, values: Tensor | None = None
@@ -102,20 +115,27 @@ class Reduce:
             self._reduce(e, layer, slice(0, heads), maps.log().contiguous(), (reach, allowed))
             if self.moved is not None and values is not None:
                 self._move(e, layer, slice(0, heads), maps, self.moved.lengths(e, layer, values))
+        self._finish(layer, heads)
 
     def _reduce(self, e: int, layer: Layer, heads: slice, scores: Tensor, interval: Intervals) -> None:
-        pooled = np.empty((len(scores), self.resolution, self.resolution), np.float32)
-        sums = np.empty((len(scores), self.statistics.count))
-        kernel.reduce_heads(scores.numpy(), *interval, self._layout(e, layer), pooled, sums)
-        if not np.isfinite(sums[:, kernel.ENTROPY]).all():
-            raise _not_numbers(layer)
-        self.pooled[e, layer.index, heads] = pooled
-        stats = self.stats[e, layer.index, heads]
-        by_kernel = len(self.statistics.declared)
-        stats[:, :by_kernel] = self.statistics.from_sums(sums, layer.kind, scores.shape[-1])
+        """Turn scores of some heads of an example into attention, and sum what its statistics are made of."""
+        attention = scores.numpy()
+        kernel.reduce_heads(attention, *interval, self._layout(e, layer), self._means[e, heads], self._sums[e, heads])
         if self.spans is not None:
-            between = slice(by_kernel, by_kernel + len(self.statistics.spans) ** 2)
-            stats[:, between] = span_means(scores.numpy(), self.spans(e, layer.kind))
+            first = len(self.statistics.declared)
+            between = slice(first, first + len(self.statistics.spans) ** 2)
+            self.stats[e, layer.index, heads, between] = span_means(attention, self.spans(e, layer.kind))
+
+    def _finish(self, layer: Layer, heads: int) -> None:
+        """Make the pooled maps and statistics of a layer from what was summed."""
+        sums = self._sums[:, :heads]
+        if not np.isfinite(sums[..., kernel.ENTROPY]).all():
+            raise _not_numbers(layer)
+        # torch converts to half precision ten times as fast as NumPy
+        pooled, stats = self.pooled[:, layer.index, :heads], self.stats[:, layer.index, :heads]
+        torch.from_numpy(pooled).copy_(torch.from_numpy(self._means[:, :heads]))
+        keys = np.array([self.batch.extent(e, layer.kind)[1] for e in range(len(sums))])
+        stats[..., : len(self.statistics.declared)] = self.statistics.from_sums(sums, layer.kind, keys[:, None])
 
     def _move(self, e: int, layer: Layer, heads: slice, attention: Tensor, lengths: Reals | None) -> None:
         """Measure what some heads move; the weights are those of the model, whatever a sink takes of them."""
@@ -145,7 +165,7 @@ class Reduce:
             n, m = self.batch.extent(e, layer.kind)
             values = mask[e % mask.shape[0], 0].expand(max(n, mask.shape[2]), -1)[:n, :m]
             allowed = values > -1e4
-            if bool((values[allowed] != 0).any()):
+            if bool((allowed & (values != 0)).any()):
                 return None
             count, first = allowed.sum(-1), allowed.int().argmax(-1)
             last = m - 1 - allowed.flip(-1).int().argmax(-1)

@@ -63,11 +63,11 @@ class SampledVectors:
                 continue
             n, m = batch.extent(e, layer.kind)
             first_query, first_key = _places(batch, e, layer.kind)
-            example.query[first_query : first_query + n, layer.index, : layer.heads, : layer.width] = _rows(
+            example.query[first_query : first_query + n, layer.index, : layer.heads, : layer.width] = _half(
                 query[e, :, :n]
             )
             keys = slice(first_key, first_key + m), layer.index, slice(layer.key_heads)
-            example.key[*keys, : layer.width] = _rows(key[e, :, :m])
+            example.key[*keys, : layer.width] = _half(key[e, :, :m])
             example.value_norm[keys] = _rows(value[e, :, :m].norm(dim=-1))
 
     def write(self, writer: Writer) -> list[str]:
@@ -81,12 +81,13 @@ class SampledVectors:
 
 
 def _empty(model: Model, offset: int, rows: int) -> ExampleVectors:
-    shape = (rows, len(model.layers))
+    """Rows of NaN; in memory, layers come first: they are filled, compressed and read one by one."""
+    shape = (len(model.layers), rows)
     return ExampleVectors(
         offset,
-        np.full((*shape, model.heads, model.width), np.nan, np.float16),
-        np.full((*shape, model.key_heads, model.width), np.nan, np.float16),
-        np.full((*shape, model.key_heads), np.nan, np.float32),
+        np.full((*shape, model.heads, model.width), np.nan, np.float16).swapaxes(0, 1),
+        np.full((*shape, model.key_heads, model.width), np.nan, np.float16).swapaxes(0, 1),
+        np.full((*shape, model.key_heads), np.nan, np.float32).swapaxes(0, 1),
     )
 
 
@@ -99,3 +100,8 @@ def _places(batch: Batch, e: int, kind: Kind) -> tuple[int, int]:
 def _rows(values: Tensor) -> NDArray[Any]:
     """(head, token, …) as (token, head, …)."""
     return values.transpose(0, 1).numpy()
+
+
+def _half(values: Tensor) -> NDArray[Any]:
+    """The same in half precision; torch converts seven times as fast as NumPy."""
+    return _rows(values.half())

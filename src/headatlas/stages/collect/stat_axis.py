@@ -41,14 +41,14 @@ class Statistics:
         """Their names."""
         return tuple(statistic.name for statistic in (*self.declared, *between_spans(self.spans), *self.norms))
 
-    def from_sums(self, sums: NDArray[np.float64], kind: Kind, keys: int) -> NDArray[np.float32]:
-        """Statistics (head, stat) from the kernel's sums (head, sum) for a map with this many keys."""
-        values = sums[:, self.places]
+    def from_sums(self, sums: NDArray[np.float64], kind: Kind, keys: int | NDArray[np.int64]) -> NDArray[np.float32]:
+        """Statistics (…, stat) from the kernel's sums (…, sum) for maps with this many keys."""
+        values, keys = sums[..., self.places], np.asarray(keys)[..., None]
         if kind == "cross":
-            values[:, self._measured_in("tokens")] *= keys
-            values[:, [statistic.square_only for statistic in self.declared]] = np.nan
+            values[..., self._measured_in("tokens")] *= keys
+            values[..., [statistic.square_only for statistic in self.declared]] = np.nan
         else:
-            values[:, self._measured_in("share")] /= keys
+            values[..., self._measured_in("share")] /= keys
         return values.astype(np.float32)
 
     def _measured_in(self, length: str) -> list[bool]:
