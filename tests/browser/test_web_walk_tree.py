@@ -91,8 +91,8 @@ def test_all_tabs_share_the_level(browser, place):
         sentence(page, "6 patterns")
         accessible(page)
         page.get_by_role("link", name="Clusters", exact=True).click()
+        until(page, "document.querySelectorAll('.row.at').length === 6")
         sentence(page, "6 patterns")
-        assert page.locator(".row.at").count() == 6
         page.get_by_role("link", name="Overview", exact=True).click()
         until(page, f"{LEGEND}.length === 6")
         page.get_by_role("button", name="default:").click()

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import headatlas as ha
 from headatlas.data import Example, Window
 from headatlas.errors import DataError, StoreError
 from headatlas.stages.finetune import labeled_texts, language_features
+from headatlas.stages.finetune.altered_questions import Source, altered
 from headatlas.stages.finetune.batches import Batches, Feature, collate
 from headatlas.stages.finetune.checkpoints import Checkpoints
 from headatlas.stages.finetune.losses import loss_and_outputs
@@ -122,12 +124,36 @@ def test_unanswerable_questions_reach_the_share_and_never_have_the_answer(share)
     assert everything[: len(questions)] == questions and len(made) == added > 0
     assert sum(question.answer is None for question in everything) / len(everything) == pytest.approx(share, abs=0.01)
     originals = {question.id: question for question in questions}
+    kinds = Counter(question.id.rpartition("-")[2] for question in made)
+    assert set(kinds) == {"altered", "elsewhere"} and kinds["altered"] <= (added + 1) / 2
     for question in made:
-        before = originals[question.id.removesuffix("-elsewhere")]
+        key, _, kind = question.id.rpartition("-")
+        before = originals[key]
         answer = before.context[slice(*before.answer)]
-        assert question.answer is None and question.context != before.context
-        assert passages[question.context] == before.title
-        assert answer.lower() not in question.context.lower()
+        assert question.answer is None and passages[question.context] == before.title
+        if kind == "altered":
+            assert question.context == before.context and question.text != before.text
+            assert answer.lower() not in question.text.lower() or answer.lower() in before.text.lower()
+        else:
+            assert question.context != before.context and question.text == before.text
+            assert answer.lower() not in question.context.lower()
+
+
+def test_a_detail_is_changed_to_another_of_its_kind():
+    rng = np.random.default_rng(0)
+    passage = "In 1839 Tregenza came from Cornwall; in 1841 Morwenna and Jago rang it 12 times."
+    source = Source([passage], "Morwenna")
+    changed = {altered("Who rang the bell in 1841 beside Jago?", source, rng) for _ in range(40)}
+    numbers = {"Who rang the bell in 1839 beside Jago?"}
+    names = {f"Who rang the bell in 1841 beside {name}?" for name in ("Tregenza", "Cornwall")}
+    assert changed == numbers | names  # never the answer, never a number of another length
+    assert altered("Who was always late?", source, rng) in {"Who was never late?", "Who was always early?"}
+    assert altered("Who rang it?", source, rng) is None
+
+
+def test_details_come_from_other_passages_where_their_own_has_none():
+    source = Source(["The bell rang.", "Later, in 1902, it fell."], "bell")
+    assert altered("What rang in 1841?", source, np.random.default_rng(0)) == "What rang in 1902?"
 
 
 def test_the_same_seed_makes_the_same_unanswerable_questions():
@@ -149,7 +175,7 @@ def test_a_question_without_another_passage_stays_alone():
     everywhere = [asked("What?", FIRST, "the", "a"), asked("Where?", SECOND, None, "a")]
     assert with_negatives(everywhere, 0.9, seed=0)[1] == 0  # "the" is in every passage
     items = Questions(unanswerable=0.9).training_items([ha.data.load("sample:questions", limit=2)], 0)
-    assert "90% were wanted, but no other passages are left" in items.lines[-1]
+    assert "90% were wanted, but no more can be made" in items.lines[-1]
 
 
 @pytest.mark.parametrize(("yes", "no", "share"), [(100, 0, 0.33), (80, 10, 0.2), (7, 30, 0.5)])

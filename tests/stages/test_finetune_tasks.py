@@ -203,7 +203,7 @@ def test_the_command_reads_several_files_and_says_what_it_left_out(small, tmp_pa
     assert code == 0, err
     lines = notes(err)
     assert lines[0] == "5 questions are left out: an id that occurred before (a, b, c, …)"
-    assert lines[1].startswith("3 of 7 questions are unanswerable; 2 of them were made by asking a question of another")
+    assert lines[1].startswith("3 of 7 questions are unanswerable; 2 of them were made by changing a detail")
     assert out.startswith(f"{tmp_path / 'x'}: 2 steps on ")
     code, _, err = call("finetune", small, first, "-o", tmp_path / "y", "--task", "translation")
     assert code == 1 and "--task translation: choose questions, classification, lm" in err

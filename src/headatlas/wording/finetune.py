@@ -25,15 +25,15 @@ def negatives_line(questions: int, unanswerable: int, added: int, wanted: float)
     """How many unanswerable questions were made, and whether that was enough.
 
     >>> negatives_line(100, 33, 20, 0.33)
-    '33 of 100 questions are unanswerable; 20 of them were made by asking a question of another passage'
+    '33 of 100 questions are unanswerable; 20 of them were made by changing a detail or by asking another passage'
     >>> negatives_line(100, 20, 5, 0.33)
-    '20 of 100 questions are unanswerable; 5 of them were made by asking a question of another passage. \
-33% were wanted, but no other passages are left'
+    '20 of 100 questions are unanswerable; 5 of them were made by changing a detail or by asking another passage. \
+33% were wanted, but no more can be made'
     """
     line = f"{count(unanswerable)} of {many(questions, 'question')} are unanswerable"
-    line += f"; {count(added)} of them were made by asking a question of another passage" if added else ""
+    line += f"; {count(added)} of them were made by changing a detail or by asking another passage" if added else ""
     short = unanswerable < wanted * questions - 0.5  # a whole number of them cannot be closer
-    return f"{line}. {percent(wanted)} were wanted, but no other passages are left" if short else line
+    return f"{line}. {percent(wanted)} were wanted, but no more can be made" if short else line
 
 
 def trained_line(name: str, steps: int, examples: int, unit: str, seconds: float, loss: float | None) -> str:

@@ -118,8 +118,9 @@ def not_done(card: Card) -> list[str]:
         )
     if card.made:
         lines.append(
-            f"{many(card.made, 'unanswerable question')} were made by asking a question of another passage of its "
-            "article. They are easier than those that people write to mislead."
+            f"{many(card.made, 'unanswerable question')} were made by changing a detail of a question, or by "
+            "asking it of another passage of its article. They are easier than those that people write to mislead, "
+            "and some of those with a changed detail can still be answered."
         )
     if card.new:
         lines.append(f"Weights that were not in the files started at random: {', '.join(card.new)}.")

@@ -1,4 +1,4 @@
-"""Unanswerable questions made from answerable ones: a question of a passage, asked of another one of its article."""
+"""Unanswerable questions made from answerable ones: a detail is changed, or another passage of the article asked."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from headatlas.stages.finetune.altered_questions import Source, altered
 from headatlas.stages.finetune.question_features import Question
 
 CANDIDATES = 8  # passages drawn, of which the one that shares most words with the question is taken
@@ -16,6 +17,8 @@ WORD = re.compile(r"\w{3,}")
 
 def with_negatives(questions: Sequence[Question], share: float, seed: int) -> tuple[list[Question], int]:
     """The questions and as many new unanswerable ones as reach the share, or as there are; and how many these are.
+
+    Half of them have a changed detail, if they have one that can be changed; the rest are asked elsewhere.
 
     >>> asked = Question("q", "Who rang the bell?", "Morwenna rang the bell.", (0, 8), "Tides")
     >>> other = Question("r", "Who rowed?", "A man rowed past the bell.", (2, 5), "Tides")
@@ -35,9 +38,9 @@ def with_negatives(questions: Sequence[Question], share: float, seed: int) -> tu
         if len(made) >= missing:
             break
         question = answerable[number]
-        other = _other_passage(question, passages[question.title], words, rng)
-        if other is not None:
-            made.append(replace(question, id=f"{question.id}-elsewhere", context=other, answer=None))
+        negative = _with_other_detail(question, passages[question.title], rng) if len(made) % 2 else None
+        negative = negative or _elsewhere(question, passages[question.title], words, rng)
+        made += [negative] if negative else []
     return [*questions, *made], len(made)
 
 
@@ -62,13 +65,25 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(WORD.findall(text.lower()))
 
 
-def _other_passage(
+def _with_other_detail(question: Question, passages: Sequence[str], rng: np.random.Generator) -> Question | None:
+    """The question with a detail that its passage does not speak of, or speaks of otherwise."""
+    others = [passages[number] for number in rng.permutation(len(passages))[:CANDIDATES]]
+    text = altered(question.text, Source([question.context, *others], _answer(question)), rng)
+    return replace(question, id=f"{question.id}-altered", text=text, answer=None) if text else None
+
+
+def _elsewhere(
     question: Question, passages: Sequence[str], words: dict[str, frozenset[str]], rng: np.random.Generator
-) -> str | None:
+) -> Question | None:
     """Of some passages without the answer, the one that shares most words with the question: easy ones teach little."""
-    assert question.answer is not None  # only answerable questions are asked elsewhere
-    answer = question.context[slice(*question.answer)].lower()
+    answer = _answer(question).lower()
     drawn = (passages[number] for number in rng.permutation(len(passages))[: CANDIDATES + 1])
     others = [text for text in drawn if text != question.context and answer not in text.lower()][:CANDIDATES]
     wanted = _words(question.text)
-    return max(others, key=lambda text: len(words[text] & wanted), default=None)
+    other = max(others, key=lambda text: len(words[text] & wanted), default=None)
+    return replace(question, id=f"{question.id}-elsewhere", context=other, answer=None) if other else None
+
+
+def _answer(question: Question) -> str:
+    assert question.answer is not None  # negatives are made of answerable questions only
+    return question.context[slice(*question.answer)]

@@ -39,7 +39,7 @@ class Questions(Task):
     unit: ClassVar[str] = "question"
 
     unanswerable: float = option(
-        0.0, least=0, help="Share of unanswerable questions to reach, by asking questions of other passages."
+        0.0, least=0, help="Share of unanswerable questions to reach, by changing details and asking other passages."
     )
     max_tokens: int = option(384, least=8, help=MAX_TOKENS)
     overlap: int = option(128, least=0, help="Tokens that two windows of a long passage share.")
