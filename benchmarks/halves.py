@@ -1,7 +1,8 @@
 """Are the same patterns found on other texts? Clusterings of two halves of the texts, compared.
 
     python benchmarks/halves.py [--models packaged SMOLLM2] [--data sample wiki.valid.raw dev-v2.0.json]
-        [--encoders profile] [--methods tree kmeans] [--seeds 0 1 2] [--skip 500] [--folder FOLDER] [--json]
+        [--encoders profile] [--methods tree kmeans] [--seeds 0 1 2] [--skip 500] [--maps 36000] [--folder FOLDER]
+        [--json]
 
 Each model is collected on each dataset: the packaged corpus (`sample`), paragraphs of a WikiText file, or questions of
 a SQuAD file with their passages. The texts are split in two halves at random, once per seed; texts on one passage stay
@@ -38,7 +39,7 @@ from headatlas.stages.cluster.methods.kmeans import KMeans
 from headatlas.stages.cluster.methods.tree import Tree
 from headatlas.stages.cluster.vectors import fit_space
 
-MAPS = 36_000  # about so many in both halves
+MAPS = 36_000
 MAX_TOKENS = 192
 LEAST_WORDS = 64
 QUESTIONS = 1  # of each passage: as many independent texts as possible
@@ -67,13 +68,12 @@ def _shuffled(items):
     return items
 
 
-def collect(model: ha.models.Model, data: str, folder: Path, skip: int) -> ha.Atlas:
+def collect(model: ha.models.Model, data: str, folder: Path, skip: int, maps: int) -> ha.Atlas:
     """The atlas of a model and a dataset."""
     heads = sum(layer.heads for layer in model.layers)
-    path = folder / (
-        re.sub(r"\W+", "-", f"{Path(model.name).name}-{Path(data).name}" + (f"-{skip}" if skip else "")) + ".atlas"
-    )
-    return ha.collect.maps(model, texts(data, MAPS // heads, skip), path, max_tokens=MAX_TOKENS, qk_tokens=0)
+    parts = [Path(model.name).name, Path(data).name, *(str(number) for number in (skip, maps - MAPS) if number)]
+    path = folder / (re.sub(r"\W+", "-", "-".join(parts)) + ".atlas")
+    return ha.collect.maps(model, texts(data, maps // heads, skip), path, max_tokens=MAX_TOKENS, qk_tokens=0)
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["tree", "kmeans"], choices=METHODS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--skip", type=int, default=0, help="texts of each dataset to leave out, to test on others")
+    parser.add_argument("--maps", type=int, default=MAPS, help="about so many in both halves")
     parser.add_argument("--folder", type=Path, help="folder for the atlases")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -146,7 +147,7 @@ def main() -> None:
         for name in arguments.models:
             model = ha.models.load(name)
             for data in arguments.data:
-                atlas = collect(model, data, arguments.folder or Path(temporary), arguments.skip)
+                atlas = collect(model, data, arguments.folder or Path(temporary), arguments.skip, arguments.maps)
                 case = {"model": Path(model.name).name, "data": Path(data).name}
                 for encoder in arguments.encoders:
                     ha.features.image(atlas, encoder)

@@ -3,7 +3,8 @@
     python examples/squad_before_after.py FOLDER MODEL --train TRAIN.json … --dev dev-v2.0.json [--minutes 70] [--json]
 
 Two seeds of the model are trained, each as long as `--minutes`. Of the articles to evaluate with, every fifth only
-chooses the threshold for "no answer"; the questions on every third passage of the others are scored. Both seeds and
+chooses the thresholds for "no answer" (the best f1, and the best f1 with a HasAns_f1 of at least 50) and draws the
+learning curve; the questions on every third passage of the others are scored. Both seeds and
 the model before are collected on one question of every second passage, and compared. What is in FOLDER already is
 not computed again.
 """
@@ -12,11 +13,15 @@ import argparse
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 import headatlas as ha
 
-RECIPE = {"unanswerable": 0.33, "max_tokens": 256, "overlap": 64, "dropout": 0.0, "learning_rate": 1.5e-4}
+RECIPE = {"unanswerable": 0.4, "max_tokens": 256, "overlap": 64, "dropout": 0.0, "learning_rate": 1.5e-4}
 KEPT = {"evaluate_every": 250, "save_every": 250, "threads": 1}
 CHOOSING = 5  # every such article chooses the threshold
+LEAST = 50  # of HasAns_f1 that a threshold must leave there
 
 
 def parts(dev: Path, folder: Path) -> dict[str, str]:
@@ -61,24 +66,78 @@ def train(options: argparse.Namespace, seed: int) -> Path:
     return folder
 
 
+def at(rows: pd.DataFrame, threshold: float) -> dict[str, tuple[float, float, float]]:
+    """Scores with a threshold, from the best answer to every question, with 95% intervals over passages."""
+    silent = (rows.difference > threshold).to_numpy()
+    draws = np.random.default_rng(0).multinomial(rows.passage.nunique(), _even(rows), 1000)
+    scores = {}
+    for measure in ("exact", "f1"):
+        value = np.where(silent, ~rows.answerable, rows[measure])
+        for prefix, chosen in (("", rows.id != ""), ("HasAns_", rows.answerable), ("NoAns_", ~rows.answerable)):
+            sums, counts = (np.bincount(rows.passage, part, draws.shape[1]) for part in (value * chosen, chosen))
+            low, high = np.percentile(draws @ sums / (draws @ counts), [2.5, 97.5])
+            scores[f"{prefix}{measure}"] = tuple(float(100 * each) for each in (sums.sum() / counts.sum(), low, high))
+    return scores
+
+
+def _even(rows: pd.DataFrame) -> np.ndarray:
+    present = np.bincount(rows.passage) > 0
+    return present / present.sum()
+
+
+def best_threshold(rows: pd.DataFrame, least: float) -> float:
+    """The threshold with the best f1 among those that leave at least so much of HasAns_f1."""
+    order = rows.sort_values("difference")
+    has, no = order.answerable.to_numpy(), (~order.answerable).to_numpy()
+    found = np.cumsum(order.f1 * has)
+    f1 = found + (order.f1 * no).cumsum() + no.sum() - np.cumsum(no)
+    allowed = 100 * found / has.sum() >= least
+    return float(order.difference.iloc[int(np.where(allowed, f1, -1).argmax())])
+
+
+def answers(model: Path, data: str) -> pd.DataFrame:
+    """The best answer to every question, whatever its score."""
+    return ha.evaluate.questions(model, data, threshold="never").predictions.to_pandas().dropna(subset="difference")
+
+
+def scored(model: Path, data: dict[str, str]) -> dict:
+    """Scores at thresholds that were chosen on other articles, and at 0."""
+    choosing, scoring = answers(model, data["choose"]), answers(model, data["score"])
+    thresholds = {"0": 0.0, "best f1": best_threshold(choosing, 0), "HasAns_f1": best_threshold(choosing, LEAST)}
+    never = 100 * float((~scoring.answerable).mean())
+    rows = {name: {"threshold": value, **at(scoring, value)} for name, value in thresholds.items()}
+    return {"questions": len(scoring), "never answering": never, **rows}
+
+
 def measure(options: argparse.Namespace) -> dict:
-    """Scores of both seeds, and what changed."""
+    """Scores of both seeds, on the way and at the end, and what changed."""
     data, found, atlases = parts(options.dev, options.folder), {}, []
     for seed in range(2):
         model = train(options, seed)
-        threshold = ha.evaluate.questions(model, data["choose"]).facts["best_f1_difference"]
-        scored = ha.evaluate.questions(model, data["score"], threshold=threshold)
+        steps = sorted(model.glob("steps/*"))
+        curve = {path.name: answers(path, data["choose"]) for path in steps}
+        found[f"seed {seed}"] = scored(model, data)
+        found[f"seed {seed}"]["curve"] = {name: _curve(rows) for name, rows in curve.items()}
         path = options.folder / f"tuned{seed}.atlas"
+        threshold = found[f"seed {seed}"]["HasAns_f1"]["threshold"]
         ha.evaluate.questions(model, data["collect"], threshold=threshold, collect=path)
         atlases.append(ha.open(path))
-        plain = ha.evaluate.questions(model, data["score"]).scores
-        found[f"seed {seed}"] = {"threshold": threshold, "at 0": plain, "scores": scored.score_table.to_pylist()}
     base = ha.collect.maps(options.model, data["collect"], options.folder / "base.atlas")
     ha.features.image(base)
     ha.cluster.tree(base)
     ha.correlate.clusters(base)
     ha.compare.models(base, atlases[0], noise=[atlases[1]], name="tuned")
     return {**found, "summary": ha.compare.summary(base, "tuned")}
+
+
+def _curve(rows: pd.DataFrame) -> dict[str, float]:
+    """The best f1 over thresholds, f1 of all best answers, and how well the score tells the unanswerable ones."""
+    plain = at(rows, float("inf"))
+    ranks = rows.difference.rank()
+    no = ~rows.answerable
+    area = (ranks[no].sum() - no.sum() * (no.sum() + 1) / 2) / (no.sum() * (~no).sum())
+    best = at(rows, best_threshold(rows, 0))["f1"][0]
+    return {"HasAns_f1 if all are answered": plain["HasAns_f1"][0], "best f1": best, "area": float(area)}
 
 
 def main() -> None:
@@ -96,14 +155,7 @@ def main() -> None:
         print(json.dumps(result, indent=1))
         return
     for name, values in result.items():
-        if name == "summary":
-            print(values)
-            continue
-        at_zero = ", ".join(f"{key} {values['at 0'][key]:.1f}" for key in ("exact", "f1", "HasAns_f1", "NoAns_f1"))
-        print(f"{name}: threshold {values['threshold']:.3g}; at threshold 0: {at_zero}")
-        for row in values["scores"]:
-            bounds = "" if row["low"] is None else f" [{row['low']:.1f}, {row['high']:.1f}]"
-            print(f"  {row['measure']:16} {row['value']:.1f}{bounds}")
+        print(values if name == "summary" else f"{name}:\n{json.dumps(values, indent=1)}")
 
 
 if __name__ == "__main__":

@@ -84,10 +84,9 @@ def _head_rows(
     score, chance, *cumulants = values
     source = groups[examples]
     scores, chances = mean_over_sources(score, source, LEAST), mean_over_sources(chance, source, LEAST)
-    if detector.chance == "even":
-        p = above_level(score - chance, source, LEAST)
-    else:
-        p = above_draws(score - chance, np.stack(cumulants), source, LEAST)
+    p = above_level(score - chance, source, LEAST)
+    if detector.chance == "tokens":  # more than other tokens of these texts give, and so in texts like these
+        p = np.fmax(p, above_draws(score - chance, np.stack(cumulants), source, LEAST))
     effect = scores.mean - chances.mean
     numbers = {"score": scores.mean, "low": scores.low, "high": scores.high, "chance": chances.mean, "effect": effect}
     numbers |= {"relative": effect / (1 - chances.mean), "p": p, "q": p}
