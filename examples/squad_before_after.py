@@ -19,7 +19,7 @@ import pandas as pd
 import headatlas as ha
 
 RECIPE = {"unanswerable": 0.4, "max_tokens": 256, "overlap": 64, "dropout": 0.0, "learning_rate": 1.5e-4}
-KEPT = {"evaluate_every": 250, "save_every": 250, "threads": 1}
+KEPT = {"evaluate_every": 500, "save_every": 500, "threads": 1}
 CHOOSING = 5  # every such article chooses the threshold
 LEAST = 50  # of HasAns_f1 that a threshold must leave there
 
@@ -106,7 +106,20 @@ def scored(model: Path, data: dict[str, str]) -> dict:
     thresholds = {"0": 0.0, "best f1": best_threshold(choosing, 0), "HasAns_f1": best_threshold(choosing, LEAST)}
     never = 100 * float((~scoring.answerable).mean())
     rows = {name: {"threshold": value, **at(scoring, value)} for name, value in thresholds.items()}
-    return {"questions": len(scoring), "never answering": never, **rows}
+    return {"questions": len(scoring), "never answering": never, "area": area(scoring), **rows, "all": trade(scoring)}
+
+
+def trade(rows: pd.DataFrame) -> list[dict[str, float]]:
+    """What each threshold gives: to look at, not to choose by."""
+    thresholds = np.quantile(rows.difference, np.linspace(0, 1, 51))
+    scores = [(float(threshold), at(rows, threshold)) for threshold in thresholds]
+    return [{"threshold": value, "HasAns_f1": row["HasAns_f1"][0], "f1": row["f1"][0]} for value, row in scores]
+
+
+def area(rows: pd.DataFrame) -> float:
+    """How well the score of "no answer" tells the unanswerable questions; 0.5 is chance."""
+    ranks, no = rows.difference.rank(), ~rows.answerable
+    return float((ranks[no].sum() - no.sum() * (no.sum() + 1) / 2) / (no.sum() * (~no).sum()))
 
 
 def measure(options: argparse.Namespace) -> dict:
@@ -117,7 +130,11 @@ def measure(options: argparse.Namespace) -> dict:
         steps = sorted(model.glob("steps/*"))
         curve = {path.name: answers(path, data["choose"]) for path in steps}
         found[f"seed {seed}"] = scored(model, data)
-        found[f"seed {seed}"]["curve"] = {name: _curve(rows) for name, rows in curve.items()}
+        rows = [json.loads(line) for line in (model / "metrics.jsonl").open()]
+        read = {row["step"]: row["examples"] for row in rows if row["kind"] == "training"}
+        found[f"seed {seed}"]["curve"] = [
+            {"step": int(name), "questions": read.get(int(name), 0), **_curve(rows)} for name, rows in curve.items()
+        ]
         path = options.folder / f"tuned{seed}.atlas"
         threshold = found[f"seed {seed}"]["HasAns_f1"]["threshold"]
         ha.evaluate.questions(model, data["collect"], threshold=threshold, collect=path)
@@ -131,13 +148,9 @@ def measure(options: argparse.Namespace) -> dict:
 
 
 def _curve(rows: pd.DataFrame) -> dict[str, float]:
-    """The best f1 over thresholds, f1 of all best answers, and how well the score tells the unanswerable ones."""
-    plain = at(rows, float("inf"))
-    ranks = rows.difference.rank()
-    no = ~rows.answerable
-    area = (ranks[no].sum() - no.sum() * (no.sum() + 1) / 2) / (no.sum() * (~no).sum())
-    best = at(rows, best_threshold(rows, 0))["f1"][0]
-    return {"HasAns_f1 if all are answered": plain["HasAns_f1"][0], "best f1": best, "area": float(area)}
+    """f1 of all best answers where there is one, the best f1 over thresholds, and the area."""
+    plain, best = at(rows, float("inf")), at(rows, best_threshold(rows, 0))
+    return {"HasAns_f1 if all are answered": plain["HasAns_f1"][0], "best f1": best["f1"][0], "area": area(rows)}
 
 
 def main() -> None:
