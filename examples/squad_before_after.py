@@ -1,6 +1,6 @@
 """What does fine-tuning on SQuAD change in the heads of a model? The numbers of docs/finetune.md and docs/compare.md.
 
-    python examples/squad_before_after.py FOLDER MODEL --train TRAIN.json … --dev dev-v2.0.json [--minutes 70] [--json]
+    python examples/squad_before_after.py FOLDER MODEL --train TRAIN.json … --dev dev-v2.0.json [--minutes 80] [--json]
 
 Two seeds of the model are trained, each as long as `--minutes`. Of the articles to evaluate with, every fifth only
 chooses the thresholds for "no answer" (the best f1, and the best f1 with a HasAns_f1 of at least 50) and draws the
@@ -159,7 +159,7 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--train", nargs="+", required=True)
     parser.add_argument("--dev", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=70)
+    parser.add_argument("--minutes", type=float, default=80)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)

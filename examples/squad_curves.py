@@ -37,21 +37,22 @@ def draw_learning(axes: Axes, seeds: dict[str, dict]) -> None:
             points = [row["questions"] for row in rows], [row[key] for row in rows]
             axes.plot(*points, color=color, marker="o", markersize=3, label=None if number else label)
     axes.set_ylim(0, 80)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_ylabel("score", fontsize=TEXT, color=LOOK.muted)
     axes.legend(fontsize=TEXT, frameon=False, labelcolor=LOOK.ink)
 
 
 def draw_trade(axes: Axes, seeds: dict[str, dict]) -> None:
     """f1 against f1 where there is an answer, over all thresholds, on the articles that are scored."""
     prepare(axes, "28 other articles, at every threshold", "HasAns_f1")
-    for number, (color, (name, found)) in enumerate(zip(CATEGORIES[2:], seeds.items(), strict=False)):
-        axes.plot(
-            [row["HasAns_f1"] for row in found["all"]], [row["f1"] for row in found["all"]], color=color, label=name
-        )
-        for marker, (key, label) in zip("s^o", CHOSEN.items(), strict=True):
-            (x, *_), (y, *_) = found[key]["HasAns_f1"], found[key]["f1"]
-            axes.plot(x, y, marker, color=color, markersize=5)
-            if number == 0:
-                axes.plot([], [], marker, color=LOOK.muted, markersize=5, label=label)
+    colors = dict(zip(seeds, CATEGORIES[2:], strict=False))
+    for name, found in seeds.items():
+        line = [row["HasAns_f1"] for row in found["all"]], [row["f1"] for row in found["all"]]
+        axes.plot(*line, color=colors[name], label=name)
+    for marker, (key, label) in zip("s^o", CHOSEN.items(), strict=True):
+        axes.plot([], [], marker, color=LOOK.muted, markersize=5, label=label)
+        for name, found in seeds.items():
+            axes.plot(found[key]["HasAns_f1"][0], found[key]["f1"][0], marker, color=colors[name], markersize=5)
     never = next(iter(seeds.values()))["never answering"]
     axes.axhline(never, color=LOOK.muted, linewidth=0.8, linestyle="--", label="never answering")
     axes.set_ylabel("f1", fontsize=TEXT, color=LOOK.muted)
