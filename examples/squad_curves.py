@@ -30,7 +30,7 @@ def prepare(axes: Axes, title: str, x: str) -> None:
 
 def draw_learning(axes: Axes, seeds: dict[str, dict]) -> None:
     """Scores on the articles that choose, by questions read; one line per seed."""
-    prepare(axes, "Seven articles, while training", "questions read")
+    prepare(axes, "Articles that choose thresholds, while training", "questions read")
     for color, (key, label) in zip(CATEGORIES, LEARNED.items(), strict=False):
         for number, found in enumerate(seeds.values()):
             rows = found["curve"]
@@ -44,7 +44,7 @@ def draw_learning(axes: Axes, seeds: dict[str, dict]) -> None:
 
 def draw_trade(axes: Axes, seeds: dict[str, dict]) -> None:
     """f1 against f1 where there is an answer, over all thresholds, on the articles that are scored."""
-    prepare(axes, "28 other articles, at every threshold", "HasAns_f1")
+    prepare(axes, "Other articles, at every threshold", "HasAns_f1")
     colors = dict(zip(seeds, CATEGORIES[2:], strict=False))
     for name, found in seeds.items():
         line = [row["HasAns_f1"] for row in found["all"]], [row["f1"] for row in found["all"]]
