@@ -42,7 +42,7 @@ def damage(atlas: Atlas) -> tuple[int, list[Damage]]:
     """The number of files that were checked, and those that are damaged; shows a progress bar."""
     results = [_listed(atlas, stage, entry) for stage in schema.STAGES for entry in atlas.entries(stage)]
     total = 1 + sum(len(result.files) for result in results)
-    found = list(_copy_damage(atlas))
+    damaged = list(_copy_damage(atlas))
     with progress.bar("checking", total, "files") as advance:
         advance(1)  # atlas.json was checked when it was opened
         for result in results:
@@ -52,8 +52,8 @@ def damage(atlas: Atlas) -> tuple[int, list[Damage]]:
             if faulty and not result.entry["done"]:
                 faulty = _still(atlas, result, faulty)
             if faulty and _is_current(result, atlas.files.url):
-                found += faulty
-    return total, found
+                damaged += faulty
+    return total, damaged
 
 
 def _faults(atlas: Atlas, result: Listed, advance: Callable[[int], None]) -> Iterator[Damage]:

@@ -39,11 +39,11 @@ def read_span_findings(atlas: Atlas, of: str) -> list[SpanFinding]:
     for row in sorted(rows, key=lambda row: row["rank"]):
         if not facts["same_columns"].get(row["column"]):
             groups.setdefault((row["column"], row["statistic"]), []).append(row)
-    found = [_finding(group, facts["labels"]) for group in groups.values()]
-    found = [finding for finding in found if worth(finding.contrast, facts["thresholds"]["differs"])]
+    findings = [_finding(group, facts["labels"]) for group in groups.values()]
+    findings = [finding for finding in findings if worth(finding.contrast, facts["thresholds"]["differs"])]
     counts: Counter[str] = Counter()
     kept = []
-    for finding in sorted(found, key=lambda finding: finding.column in facts["labels"]):  # stable: the largest first
+    for finding in sorted(findings, key=lambda finding: finding.column in facts["labels"]):  # stable: the largest first
         counts[finding.column] += 1
         if counts[finding.column] <= STATISTICS:
             kept.append(finding)

@@ -13,10 +13,10 @@ def check(path: AtlasPath) -> None:
     """Check every array, table and file of an atlas, and say which command repairs what is damaged."""
     from headatlas.atlas.check import damage
 
-    total, found = damage(open_atlas(path))
-    for item in found:
+    total, damaged = damage(open_atlas(path))
+    for item in damaged:
         typer.echo(one_line(str(item)))
-    if found:
-        files = "1 file is damaged" if len(found) == 1 else f"{len(found):,} files are damaged"
+    if damaged:
+        files = "1 file is damaged" if len(damaged) == 1 else f"{len(damaged):,} files are damaged"
         raise StoreError(f"{path}: {files}; what to run is printed with each")
     typer.echo(f"{path}: all {total:,} files are as they were written")

@@ -59,36 +59,36 @@ def check_examples(compared: Compared) -> None:
             )
 
 
-def has_same_tokens(one: Collection, other: Collection) -> bool:
+def has_same_tokens(first: Collection, other: Collection) -> bool:
     """Whether two models read the same tokens."""
-    if "tokens" not in one.atlas.tables() or "tokens" not in other.atlas.tables():
+    if "tokens" not in first.atlas.tables() or "tokens" not in other.atlas.tables():
         return True
-    return _first_difference(one.atlas, other.atlas, "tokens", TOKEN) is None
+    return _first_difference(first.atlas, other.atlas, "tokens", TOKEN) is None
 
 
-def check_tokens(one: Collection, other: Collection) -> None:
+def check_tokens(first: Collection, other: Collection) -> None:
     """Raise an error if two models of one shape did not read the same tokens."""
-    if not has_same_tokens(one, other):
+    if not has_same_tokens(first, other):
         raise OptionError(
-            f"{_pair(one, other)} have different tokens. Collect both with one tokenizer and the same --max-tokens, or "
-            "compare heads by what they do, with --match function"
+            f"{_pair(first, other)} have different tokens. Collect both with one tokenizer and the same --max-tokens, "
+            "or compare heads by what they do, with --match function"
         )
 
 
-def _pair(one: Collection, other: Collection) -> str:
-    return f"{one.atlas.files.url} and {other.atlas.files.url}"
+def _pair(first: Collection, other: Collection) -> str:
+    return f"{first.atlas.files.url} and {other.atlas.files.url}"
 
 
 def _windows() -> str:
     return "long texts were cut differently. Collect both with the same --max-tokens and --overlong"
 
 
-def _first_difference(one: Atlas, other: Atlas, table: str, columns: tuple[str, ...]) -> int | None:
+def _first_difference(first_atlas: Atlas, other_atlas: Atlas, table: str, columns: tuple[str, ...]) -> int | None:
     """The first row in which two tables differ, a part at a time; columns that neither has are left out."""
-    names = [[name for name in columns if name in atlas.table_columns(table)] for atlas in (one, other)]
+    names = [[name for name in columns if name in atlas.table_columns(table)] for atlas in (first_atlas, other_atlas)]
     if names[0] != names[1]:
         return 0
-    parts = [_rows(atlas.table_parts(table, names[0]), names[0]) for atlas in (one, other)]
+    parts = [_rows(atlas.table_parts(table, names[0]), names[0]) for atlas in (first_atlas, other_atlas)]
     row = 0
     for first, second in zip_longest(*parts):
         if first is None or second is None:

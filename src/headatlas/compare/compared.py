@@ -126,7 +126,7 @@ def result_name(compared: Compared) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", joined).lstrip("._-")[:64] or "compare"
 
 
-def same_heads(one: Collection, other: Collection) -> bool:
+def same_heads(first: Collection, other: Collection) -> bool:
     """Whether two models have the same heads in the same layers."""
-    kinds = [[layer["kind"] for layer in each.atlas.header["model"]["layers"]] for each in (one, other)]
-    return np.array_equal(one.heads, other.heads) and kinds[0] == kinds[1]
+    kinds = [[layer["kind"] for layer in each.atlas.header["model"]["layers"]] for each in (first, other)]
+    return np.array_equal(first.heads, other.heads) and kinds[0] == kinds[1]

@@ -25,9 +25,9 @@ class Differences:
 
     def evidence(self, *, gained: bool) -> list[Evidence]:
         """After against before or, if it is not `gained` but lost, before against after."""
-        one, other, sign = (self.after, self.before, 1) if gained else (self.before, self.after, -1)
+        means, rest, sign = (self.after, self.before, 1) if gained else (self.before, self.after, -1)
         return [
-            Evidence(name, float(one[at]), float(other[at]), float(sign * self.signs[at]), float("nan"), float("nan"))
+            Evidence(name, float(means[at]), float(rest[at]), float(sign * self.signs[at]), float("nan"), float("nan"))
             for at, name in enumerate(self.names)
         ]
 
@@ -43,8 +43,8 @@ def change(differences: Differences) -> int | None:
     Where no phrase fits, it is the largest difference, in units of the least that matters; None if there is none.
     """
     fitting = [phrase for gained in (True, False) for phrase in phrases(differences.evidence(gained=gained))[:1]]
-    found = _place(differences, sorted(fitting, key=lambda phrase: -phrase.score))
-    return _largest(differences) if found is None else found
+    place = _place(differences, sorted(fitting, key=lambda phrase: -phrase.score))
+    return _largest(differences) if place is None else place
 
 
 def _place(differences: Differences, fitting: Sequence[Phrase]) -> int | None:

@@ -132,9 +132,9 @@ def _patterns(atlas: Atlas, of: str, step: int) -> str:
 
 def _matched(atlas: Atlas, of: str, step: int) -> str:
     rows = [row for row in _rows(atlas, "compare_matches", of, step) if row["layer"] is not None]
-    found = [row for row in rows if row["other_layer"] is not None]
-    distance, null = (_mean([row[name] for row in found]) for name in ("distance", "null_distance"))
-    return words.matches_line(len(rows), len(found), sum(row["rank"] == 1 for row in found), distance, null)
+    matched = [row for row in rows if row["other_layer"] is not None]
+    distance, null = (_mean([row[name] for row in matched]) for name in ("distance", "null_distance"))
+    return words.matches_line(len(rows), len(matched), sum(row["rank"] == 1 for row in matched), distance, null)
 
 
 def _mean(values: Sequence[float]) -> float:

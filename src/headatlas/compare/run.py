@@ -97,12 +97,12 @@ class Comparison:
         if self.by == "place":
             return tuple(by_place(len(compared.first.heads)) for _ in compared.steps)
         assert space is not None  # features are needed
-        own, matches = space.mean_vectors(), []
+        first_vectors, matches = space.mean_vectors(), []
         for step in compared.steps:
             numbers = [number for number, task in enumerate(tasks) if task.step == step.number]
             sums = sum(np.array(part["sums"][0].as_py()) for part in parts.read_parts(self.result, numbers))
             vectors = np.asarray(sums).reshape(len(step.heads), -1) / compared.examples
-            matches.append(by_function(own, vectors, compared.first.heads, step.heads))
+            matches.append(by_function(first_vectors, vectors, compared.first.heads, step.heads))
         return tuple(matches)
 
     def _join(

@@ -229,13 +229,13 @@ def series(measured: Measured) -> pa.Table:
 def matches(design: Design) -> pa.Table:
     """One row per step and head of the first model; heads of the other that are left over come last."""
     rows: Rows = []
-    own = design.compared.first.heads.tolist()
-    for step, (collection, found) in enumerate(zip(design.compared.steps, design.matches, strict=True)):
-        for slot, (layer, head) in enumerate(own):
+    heads = design.compared.first.heads.tolist()
+    for step, (collection, matched) in enumerate(zip(design.compared.steps, design.matches, strict=True)):
+        for slot, (layer, head) in enumerate(heads):
             row = {"step": collection.number, "layer": layer, "head": head} | _counterpart(design, step, slot)
-            numbers = {"distance": found.distance[slot], "rank": found.rank[slot] or None}
-            rows.append(row | numbers | {"null_distance": found.null_distance[slot]})
-        rest = np.setdiff1d(np.arange(len(collection.heads)), found.counterpart)
+            numbers = {"distance": matched.distance[slot], "rank": matched.rank[slot] or None}
+            rows.append(row | numbers | {"null_distance": matched.null_distance[slot]})
+        rest = np.setdiff1d(np.arange(len(collection.heads)), matched.counterpart)
         for layer, head in collection.heads[rest].tolist():
             row = {"step": collection.number, "other_layer": layer, "other_head": head}
             rows.append(dict.fromkeys(MATCHES) | row)

@@ -45,12 +45,12 @@ class WordVectors:
         >>> vectors.of(["Cat", "qzx"]).tolist()
         [[1.0, 1.0], [0.0, 0.0]]
         """
-        found = np.zeros((len(words), self.width), np.float32)
+        vectors = np.zeros((len(words), self.width), np.float32)
         for place, word in enumerate(words):
             row = self.rows.get(word, self.rows.get(word.lower()))
             if row is not None:
-                found[place] = self.vectors[row]
-        return found
+                vectors[place] = self.vectors[row]
+        return vectors
 
 
 def fingerprint(path: str) -> str:
@@ -84,7 +84,7 @@ def read(path: str, wanted: Collection[str]) -> WordVectors:
 
 def _text(path: str, kept: set[str]) -> tuple[list[str], Array]:
     """The first of equal words counts, as in the files that were published."""
-    found: dict[str, Array] = {}
+    vectors: dict[str, Array] = {}
     width = None
     with open_text(path) as stream:
         for number, line in enumerate(stream, 1):
@@ -96,10 +96,10 @@ def _text(path: str, kept: set[str]) -> tuple[list[str], Array]:
                 raise DataError(f"{path}, line {number}: {len(numbers)} numbers, not {width or 'some'}. {FORMATS}")
             parsed = _numbers(numbers, path, number) if number == 1 or word in kept else None
             if parsed is not None and word in kept:
-                found.setdefault(word, parsed)
+                vectors.setdefault(word, parsed)
     if width is None:
         raise DataError(f"{path} is empty. {FORMATS}")
-    return list(found), np.array(list(found.values()), np.float32).reshape(len(found), width)
+    return list(vectors), np.array(list(vectors.values()), np.float32).reshape(len(vectors), width)
 
 
 def _numbers(texts: list[str], path: str, line: int) -> Array:

@@ -49,12 +49,12 @@ def head_weights(model: Model, trial: Batch) -> dict[int, HeadWeights]:
     record = capture.Record(maps=False, vectors=True)
     with watched(model.network) as seen:
         capture.run(model, trial.inputs, record)
-    found = {}
+    weights = {}
     for layer in model.layers:
         if layer.kind != "cross":
             output = outputs[layer.index].weight.double()
-            found[layer.index] = _layer_weights(model, layer, record, seen, output)
-    return found
+            weights[layer.index] = _layer_weights(model, layer, record, seen, output)
+    return weights
 
 
 def _layer_weights(model: Model, layer: Layer, record: capture.Record, seen: list[Seen], output: Tensor) -> HeadWeights:
@@ -93,11 +93,11 @@ def columns_of(vectors: Tensor, made: Tensor, turned: bool) -> list[int] | None:
     same = _near(vectors[:, None, 0], blocks[:, 0]).all(-1)  # (head, block), at the first token
     if not same.any(1).all():
         return None
-    found = same.int().argmax(1)
-    chosen = blocks[found]
+    block_of_head = same.int().argmax(1)
+    chosen = blocks[block_of_head]
     if turned:
         vectors, chosen = vectors.norm(dim=-1), chosen.norm(dim=-1)
-    return [int(block) * width for block in found] if _near(vectors, chosen).all() else None
+    return [int(block) * width for block in block_of_head] if _near(vectors, chosen).all() else None
 
 
 def _near(first: Tensor, second: Tensor) -> Tensor:

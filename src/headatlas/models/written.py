@@ -28,12 +28,12 @@ def as_written(tokens: Tokens, texts: Sequence[str]) -> list[str]:
     places = [_start(tokens, number) for number in range(len(texts))]
     written = []
     for piece, segment, special in zip(tokens.text, tokens.segment, tokens.special, strict=True):
-        found = None if special or segment >= len(texts) else _find(plain(piece), texts[segment], places[segment])
-        if found is None:
+        span = None if special or segment >= len(texts) else _find(plain(piece), texts[segment], places[segment])
+        if span is None:
             written.append(str(piece))
         else:
-            written.append(texts[segment][found[0] : found[1]])
-            places[segment] = found[1]
+            written.append(texts[segment][span[0] : span[1]])
+            places[segment] = span[1]
     return written
 
 

@@ -36,8 +36,8 @@ def strength(writes: Floats, reads: Floats) -> Strength:
     1 / hidden, and its variance follows from the singular values of both; `z` is that of the squared score.
 
     >>> plane = np.eye(8)[None, :2]  # writes what it reads
-    >>> found = strength(plane, plane.transpose(0, 2, 1))
-    >>> round(float(found.score[0, 0]) ** 2, 3), round(found.baseline ** 2, 3)
+    >>> scores = strength(plane, plane.transpose(0, 2, 1))
+    >>> round(float(scores.score[0, 0]) ** 2, 3), round(scores.baseline ** 2, 3)
     (0.5, 0.125)
     """
     writers, width, hidden = writes.shape

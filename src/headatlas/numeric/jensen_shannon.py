@@ -126,7 +126,7 @@ def divergence_sums(maps: NDArray[np.float32], *, causal: bool = False) -> NDArr
     sums = np.zeros((padded, padded))
     _add_rows(np.ascontiguousarray(maps, np.float32), causal, sums)
     lower = np.tril(sums[:heads, :heads])
-    own = np.diagonal(lower) / 2
-    divergence = (own[:, None] + own - lower) * (math.log(2) / 2 / UNIT)
+    half_diagonal = np.diagonal(lower) / 2
+    divergence = (half_diagonal[:, None] + half_diagonal - lower) * (math.log(2) / 2 / UNIT)
     divergence = np.tril(divergence, -1).clip(0)
     return divergence + divergence.T

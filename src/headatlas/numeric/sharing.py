@@ -88,9 +88,9 @@ def _ranks(values: NDArray[Any]) -> Floats:
     return np.asarray(rankdata(values), np.float64)
 
 
-def _gap(one: NDArray[Any], other: NDArray[Any], numeric: bool, circle: float) -> Floats:
+def _gap(first: NDArray[Any], second: NDArray[Any], numeric: bool, circle: float) -> Floats:
     """Differences of ranks, or whether categories differ."""
-    gap: Floats = np.abs(one - other)
+    gap: Floats = np.abs(first - second)
     return np.minimum(gap, circle - gap) if numeric else (gap > 0).astype(np.float64)
 
 

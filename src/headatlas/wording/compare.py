@@ -252,9 +252,9 @@ def matches_line(heads: int, matched: int, nearest: int, distance: float, null_d
     'heads are matched by what they do: 60 of 72, 51 of them with the nearest head of all; mean distance 0.12, against \
 0.85 to heads of the same depth'
     """
-    found = f"{count(matched)} of {count(heads)}, {count(nearest)} of them with the nearest head of all"
+    matches = f"{count(matched)} of {count(heads)}, {count(nearest)} of them with the nearest head of all"
     far = f"mean distance {ratio(distance)}, against {ratio(null_distance)} to heads of the same depth"
-    return f"heads are matched by what they do: {found}; {far}"
+    return f"heads are matched by what they do: {matches}; {far}"
 
 
 def without_patterns(reason: str) -> str:

@@ -19,18 +19,18 @@ def loss_line(loss: str) -> str:
     return LOSSES[loss]
 
 
-def parking_line(found: Mapping[str, float] | None) -> str:
+def parking_line(correlation: Mapping[str, float] | None) -> str:
     """Whether attention to separators matters less where there is more of it.
 
     >>> parking_line({"rank": -0.6, "low": -0.7, "high": -0.4, "heads": 72})
     'the more a head attends to separators, the less it matters to the loss how much: rank correlation −0.60 \
 [−0.70, −0.40] over 72 heads'
     """
-    if found is None:
+    if correlation is None:
         return ""
-    value = interval(found["rank"], found["low"], found["high"], amount)
-    more, less = ("more", "less") if found["rank"] < 0 else ("more", "more")
-    sure = found["low"] > 0 or found["high"] < 0
+    value = interval(correlation["rank"], correlation["low"], correlation["high"], amount)
+    more, less = ("more", "less") if correlation["rank"] < 0 else ("more", "more")
+    sure = correlation["low"] > 0 or correlation["high"] < 0
     says = f"the {more} a head attends to separators, the {less} it matters to the loss how much"
     text = says if sure else "attention to separators and how much it matters to the loss do not go together"
-    return f"{text}: rank correlation {value} over {many(int(found['heads']), 'head')}"
+    return f"{text}: rank correlation {value} over {many(int(correlation['heads']), 'head')}"

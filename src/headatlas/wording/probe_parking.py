@@ -55,7 +55,7 @@ heads', 'heads rest on the first token, with 50% of their attention, the mean ov
     return f"heads rest {parts[0]} of their attention, the mean over all heads; {none}"
 
 
-def parks_line(called: str, found: RoleParking, heads: Sequence[Parked]) -> str:
+def parks_line(called: str, role: RoleParking, heads: Sequence[Parked]) -> str:
     """How many heads with a role attend more to what they rest on where it does not apply.
 
     >>> row = Parked(layer=17, head=3, applies=0.61, otherwise=0.96, effect=0.29, effect_low=0.26, effect_high=0.32,
@@ -68,12 +68,12 @@ attention that is not on their keys, 2 of 6 put a larger share there'
     """
     most = max(heads, key=lambda row: row["effect"])
     name, shares = head_name(most["layer"], most["head"]), (percent(most["otherwise"]), percent(most["applies"]))
-    numbers = f"by {amount(found['effect'])} on average, other heads by {amount(found['others'])}"
-    of_all = f"of {count(found['heads'])}"
+    numbers = f"by {amount(role['effect'])} on average, other heads by {amount(role['others'])}"
+    of_all = f"of {count(role['heads'])}"
     return (
-        f"{called}: {count(found['parking'])} {of_all} attend more to {RESTS[found['rest']]} where they have nothing "
-        f"to attend to, and more so than other heads of their layer; {numbers} ({p_equation(found['p'])}); most {name}"
-        f", {shares[0]} against {shares[1]}; of the attention that is not on their keys, {count(found['beyond'])} "
+        f"{called}: {count(role['parking'])} {of_all} attend more to {RESTS[role['rest']]} where they have nothing "
+        f"to attend to, and more so than other heads of their layer; {numbers} ({p_equation(role['p'])}); most {name}"
+        f", {shares[0]} against {shares[1]}; of the attention that is not on their keys, {count(role['beyond'])} "
         f"{of_all} put a larger share there"
     )
 

@@ -67,8 +67,8 @@ def roles_line(having: int, heads: int, counts: Mapping[str, int]) -> str:
     """
     if not having:
         return f"none of {many(heads, 'head')} has a role"
-    found = sorted(((called, number) for called, number in counts.items() if number), key=lambda each: -each[1])
-    named = first([f"{called} {count(number)}" for called, number in found], 4)
+    ranked = sorted(((called, number) for called, number in counts.items() if number), key=lambda each: -each[1])
+    named = first([f"{called} {count(number)}" for called, number in ranked], 4)
     return f"{count(having)} of {many(heads, 'head')} {'has' if having == 1 else 'have'} a role: {named}"
 
 
@@ -107,13 +107,13 @@ def antecedent_line(row: Antecedents) -> str:
     ...     accuracy_high=0.55, best_baseline="nearest", baseline=0.4, gain_low=0.02))
     'pronoun, 200 mentions: L4·H3 finds an antecedent in 50% [45%, 55%], the best rule (the nearest mention) in 40%'
     """
-    found = interval(row["accuracy"], row["accuracy_low"], row["accuracy_high"], percent)
+    accuracy = interval(row["accuracy"], row["accuracy_low"], row["accuracy_high"], percent)
     head = head_name(row["layer"], row["head"])
     better = row["gain_low"] is not None and row["gain_low"] > 0
     rule = f"the best rule ({RULES[row['best_baseline']]})"
     than = f"{rule} in" if better else f"no better than {rule},"
     mentions = many(row["cases"], "mention")
-    return f"{row['kind']}, {mentions}: {head} finds an antecedent in {found}, {than} {percent(row['baseline'])}"
+    return f"{row['kind']}, {mentions}: {head} finds an antecedent in {accuracy}, {than} {percent(row['baseline'])}"
 
 
 class Composed(TypedDict):

@@ -63,8 +63,8 @@ def score(row: RelationScore) -> str:
     >>> score(row)
     '71% [68%, 74%], best offset 49%'
     """
-    found = interval(row["accuracy"], row["accuracy_low"], row["accuracy_high"], percent)
-    return f"{found}, best offset {percent(row['baseline'])}"
+    accuracy = interval(row["accuracy"], row["accuracy_low"], row["accuracy_high"], percent)
+    return f"{accuracy}, best offset {percent(row['baseline'])}"
 
 
 def has_head(row: RelationScore) -> bool:
@@ -102,8 +102,8 @@ def relation_line(row: RelationScore) -> str:
     finds = f"{head_name(row['layer'], row['head'])} finds {found_by(row['relation'], row['direction'])}"
     if has_head(row):
         return f"{finds}: {score(row)}"
-    found = interval(row["accuracy"], row["accuracy_low"], row["accuracy_high"], percent)
-    return f"{finds}: {found}, no better than the best offset, {percent(row['baseline'])}"
+    accuracy = interval(row["accuracy"], row["accuracy_low"], row["accuracy_high"], percent)
+    return f"{finds}: {accuracy}, no better than the best offset, {percent(row['baseline'])}"
 
 
 def finds_line(row: RelationScore) -> str:

@@ -60,5 +60,5 @@ def _wave(distance: Field, period: float, chance: Chance) -> Field:
 
 
 def _checks(tilt: float, period: float, chance: Chance) -> Field:
-    one, other = (2 * stripes(angle, period * 1.6, chance) - 1 for angle in (tilt, tilt + np.pi / 2))
-    return ((one * other + 1) / 2).astype(np.float32)
+    first, second = (2 * stripes(angle, period * 1.6, chance) - 1 for angle in (tilt, tilt + np.pi / 2))
+    return ((first * second + 1) / 2).astype(np.float32)

@@ -45,14 +45,14 @@ def _example(row: Row, number: int) -> Example:
     spans = [_characters(row, name) for name in MARKED]
     starts, words = _divided(row["Text"], {border for span in spans for border in span})
     right = {"Pronoun": True} | {name: _label(row, name) for name in MARKED[1:]}
-    found = []
+    marked_mentions = []
     for name, (first, last) in zip(MARKED, spans, strict=True):
         start, stop = (sum(place < border for place in starts) for border in (first, last))
         chain = "pronoun" if right[name] else name
         kind = mentions.kind_by_words(words[start:stop], stop - start - 1)
-        found.append(Mention(start, stop, stop - 1, chain, kind))
-    asked = sorted(found).index(found[0])
-    columns: dict[str, object] = {**mentions.columns(found, words), "mention_asked": asked}
+        marked_mentions.append(Mention(start, stop, stop - 1, chain, kind))
+    asked = sorted(marked_mentions).index(marked_mentions[0])
+    columns: dict[str, object] = {**mentions.columns(marked_mentions, words), "mention_asked": asked}
     columns |= {"gender": _gender(row["Pronoun"]), "document": row.get("URL") or None}
     return Example(row.get("ID") or str(number), text=" ".join(words), words=tuple(words), columns=columns)
 

@@ -97,8 +97,8 @@ def _centers(means: Reals, sizes: Reals, labels: Labels, count: int) -> Reals:
 
 def _typical(whole: Points, solutions: list[Reals]) -> Level:
     labels = np.stack([nearest(whole.means, centers) for centers in solutions])  # (sample, point)
-    found = similar(labels, labels, whole.sizes)  # (sample, cluster, sample)
-    typical = solutions[int(np.nanmean(found, 1).sum(1).argmax())]
+    similarity = similar(labels, labels, whole.sizes)  # (sample, cluster, sample)
+    typical = solutions[int(np.nanmean(similarity, 1).sum(1).argmax())]
     centers = lloyd(whole.means, whole.sizes, typical)
     used, clusters = np.unique(nearest(whole.means, centers), return_inverse=True)
     stability = similar(clusters[None].astype(np.int32), labels, whole.sizes)[0, : len(used)].mean(1)

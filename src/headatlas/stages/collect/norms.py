@@ -56,8 +56,8 @@ def moved_statistics(
     other[0] = False
     inner = ~other
     inner[0] = False
-    own = itself[:, inner].sum(1)
-    parts = [moved[:, 0], moved[:, other].sum(1), own, np.maximum(moved[:, inner].sum(1) - own, 0)]
+    inner_itself = itself[:, inner].sum(1)
+    parts = [moved[:, 0], moved[:, other].sum(1), inner_itself, np.maximum(moved[:, inner].sum(1) - inner_itself, 0)]
     total = moved.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = [part / total for part in parts]

@@ -37,8 +37,8 @@ def runs(kinds: Ints) -> Ints:
     [[0, 2, 0], [3, 4, 1]]
     """
     borders = np.flatnonzero(np.diff(kinds, prepend=-2, append=-2))
-    found = np.stack([borders[:-1], borders[1:], kinds[borders[:-1]]], 1)
-    return np.ascontiguousarray(found[found[:, 2] >= 0])
+    all_runs = np.stack([borders[:-1], borders[1:], kinds[borders[:-1]]], 1)
+    return np.ascontiguousarray(all_runs[all_runs[:, 2] >= 0])
 
 
 class Between(NamedTuple):

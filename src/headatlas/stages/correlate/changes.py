@@ -145,10 +145,10 @@ class Pooled:
         if self.sum is None:
             self.sum = other
             return
-        one = self.sum
-        sizes = (max(one.n, other.n), max(one.kinds, other.kinds))
-        both = (one.shuffled + other.shuffled, one.drawn + other.drawn)
-        self.sum = Variation(one.observed + other.observed, one.total + other.total, *sizes, *both)
+        pooled = self.sum
+        sizes = (max(pooled.n, other.n), max(pooled.kinds, other.kinds))
+        both = (pooled.shuffled + other.shuffled, pooled.drawn + other.drawn)
+        self.sum = Variation(pooled.observed + other.observed, pooled.total + other.total, *sizes, *both)
 
     def share(self, design: Design) -> Share:
         """The share of all heads together."""

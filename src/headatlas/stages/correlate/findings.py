@@ -46,8 +46,8 @@ def _nothing(result: Findings) -> str:
 
 def span_findings(atlas: Atlas, of: str) -> list[str]:
     """Sentences about attention between spans that changes with the columns; none for data without spans."""
-    found = read_span_findings(atlas, of)
-    lines = [wording.span_changes_line(item.column, item.label, item.heads, item.contrast) for item in found[:MOST]]
-    if len(found) > MOST:
-        lines.append(wording.more_findings_line(len(found) - MOST, f"headatlas table {atlas.files.url} span_changes"))
+    changes = read_span_findings(atlas, of)
+    lines = [wording.span_changes_line(item.column, item.label, item.heads, item.contrast) for item in changes[:MOST]]
+    if len(changes) > MOST:
+        lines.append(wording.more_findings_line(len(changes) - MOST, f"headatlas table {atlas.files.url} span_changes"))
     return lines

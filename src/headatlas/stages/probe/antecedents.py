@@ -81,11 +81,11 @@ def example_rows(example: ExampleMaps, layers: tuple[Layer, ...], row: Mapping[s
     for case in of_row:
         seen = [other for other in case.candidates if other.place in places]
         is_seen = case.mention.place in places and bool(case.right_places & {other.place for other in seen})
-        found = _found(maps, places, case) if maps is not None and is_seen else np.zeros(_heads(layers), bool)
+        hits = _found(maps, places, case) if maps is not None and is_seen else np.zeros(_heads(layers), bool)
         yield {
             "example": example.number, "mention": case.number, "kind": _kind(case, row),
             "earlier": all(other.place < case.mention.place for other in case.candidates), "seen": is_seen,
-            "found": np.packbits(found).tobytes(), **_baselines(case),
+            "found": np.packbits(hits).tobytes(), **_baselines(case),
         }  # fmt: skip
 
 
@@ -118,8 +118,8 @@ def _found(maps: NDArray[np.float64], places: list[int], case: Case) -> NDArray[
     among = sorted({other.place for other in case.candidates if other.place in places})
     weights = maps[:, places.index(case.mention.place)][:, [places.index(place) for place in among]]
     right = np.array([place in case.right_places for place in among])
-    found: NDArray[np.bool_] = right[weights.argmax(1)] & (weights.max(1) > 0)
-    return found
+    hits: NDArray[np.bool_] = right[weights.argmax(1)] & (weights.max(1) > 0)
+    return hits
 
 
 def _baselines(case: Case) -> dict[str, bool]:

@@ -49,8 +49,8 @@ def _drawn(source: Source, rows: pa.Table, ranked: dict[str, Any], seed: int) ->
     of_relation = ~np.isin(relation, NOT_IN_ALL) if ranked["relation"] == ALL else relation == ranked["relation"]
     places = np.flatnonzero(of_relation)
     up = ranked["direction"] == UP
-    found = unpacked(rows["found"].take(pa.array(places)), len(heads))
-    right = found[:, 0 if up else 1, heads.index((ranked["layer"], ranked["head"]))]
+    hits = unpacked(rows["found"].take(pa.array(places)), len(heads))
+    right = hits[:, 0 if up else 1, heads.index((ranked["layer"], ranked["head"]))]
     rng = np.random.default_rng(seed)
     cases = []
     for expected in (True, False):

@@ -24,27 +24,27 @@ def halves(groups: NDArray[Any], seed: int) -> tuple[NDArray[np.int64], Flags]:
     return group, order % 2 == 1
 
 
-def cross_fitted(found: Flags, second: Flags) -> tuple[Flags, list[int]]:
+def cross_fitted(all_hits: Flags, second: Flags) -> tuple[Flags, list[int]]:
     """For each case whether it is found by the candidate that is best on the other half; and the two candidates.
 
-    >>> found = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], bool)
-    >>> hits, choices = cross_fitted(found, np.array([False, False, True, True]))
+    >>> all_hits = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], bool)
+    >>> hits, choices = cross_fitted(all_hits, np.array([False, False, True, True]))
     >>> hits.tolist(), choices
     ([True, True, False, True], [0, 0])
     """
-    choices = [int(found[half].mean(0).argmax()) for half in (~second, second)]  # chosen on the first, on the second
-    hits: Flags = np.where(second, found[:, choices[0]], found[:, choices[1]])
+    choices = [int(all_hits[half].mean(0).argmax()) for half in (~second, second)]  # chosen on the first, on the second
+    hits: Flags = np.where(second, all_hits[:, choices[0]], all_hits[:, choices[1]])
     return hits, choices
 
 
 def shares(
-    found: Mapping[str, Flags], differences: Mapping[str, tuple[str, str]], group: NDArray[np.int64], seed: int
+    hits: Mapping[str, Flags], differences: Mapping[str, tuple[str, str]], group: NDArray[np.int64], seed: int
 ) -> dict[str, float]:
     """Shares of cases found, and differences of two shares, each with its interval by bootstrap over groups."""
     groups, place = np.unique(group, return_inverse=True)
-    names = list(found)
+    names = list(hits)
     sums = np.zeros((len(groups), 1 + len(names)))  # cases, then those found, by group
-    np.add.at(sums, place, np.stack([np.ones(len(group)), *found.values()], 1))
+    np.add.at(sums, place, np.stack([np.ones(len(group)), *hits.values()], 1))
     rng = np.random.default_rng(seed)
     drawn = np.array([sums[rng.integers(0, len(groups), len(groups))].sum(0) for _ in range(DRAWS)])
     totals = np.concatenate([sums.sum(0)[None], drawn])
@@ -57,7 +57,7 @@ def shares(
     return numbers
 
 
-def unpacked_bits(found: pa.ChunkedArray, count: int) -> Flags:
+def unpacked_bits(rows: pa.ChunkedArray, count: int) -> Flags:
     """Rows of packed bits as (row, bit)."""
-    packed = np.frombuffer(b"".join(found.to_pylist()), np.uint8).reshape(len(found), -(-count // 8))
+    packed = np.frombuffer(b"".join(rows.to_pylist()), np.uint8).reshape(len(rows), -(-count // 8))
     return np.unpackbits(packed, axis=1, count=count).astype(bool)

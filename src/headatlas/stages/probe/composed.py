@@ -56,8 +56,8 @@ def connections(layers: tuple[Layer, ...], weights: dict[int, HeadWeights]) -> I
         for later in layers:
             if earlier.index < later.index and earlier.kind == later.kind and later.index in parts:
                 for kind in KINDS:
-                    found = strength(parts[earlier.index]["writes"], parts[later.index][kind])
-                    yield {"kind": kind, "layer_a": earlier.index, "layer_b": later.index, "found": found}
+                    scores = strength(parts[earlier.index]["writes"], parts[later.index][kind])
+                    yield {"kind": kind, "layer_a": earlier.index, "layer_b": later.index, "found": scores}
 
 
 def strongest(layers: tuple[Layer, ...], weights: dict[int, HeadWeights], top: int) -> list[dict[str, Any]]:
@@ -117,12 +117,12 @@ def example_rows(example: ExampleMaps, layers: tuple[Layer, ...], pairs: list[Pa
             drawn = [[int(rng.integers(layers[index].heads)) for index in between] for _ in range(RANDOM)]
             maps = [measured(example.maps[pair[0]][a], example.maps[pair[2]][b], same) for a, b in drawn]
             usual[between] = {name: float(np.mean([each[name] for each in maps])) for name in MEASURED}
-        own = measured(example.maps[pair[0]][pair[1]], example.maps[pair[2]][pair[3]], same)
-        gains = {f"{name}_gain": own[name] - usual[between][name] for name in MEASURED}
+        numbers = measured(example.maps[pair[0]][pair[1]], example.maps[pair[2]][pair[3]], same)
+        gains = {f"{name}_gain": numbers[name] - usual[between][name] for name in MEASURED}
         yield (
             {"example": example.number}
             | dict(zip(("layer_a", "head_a", "layer_b", "head_b"), pair, strict=True))
-            | own
+            | numbers
             | gains
         )
 
@@ -132,11 +132,11 @@ def joined(source: Source, chosen: list[dict[str, Any]], rows: pa.Table) -> pa.T
     frame = rows.to_pandas().groupby(["layer_a", "head_a", "layer_b", "head_b"])
     table = []
     for row in chosen:
-        own = frame.get_group(pair_of(row))
-        groups = source.groups[own["example"].to_numpy()]
+        pair_rows = frame.get_group(pair_of(row))
+        groups = source.groups[pair_rows["example"].to_numpy()]
         numbers: dict[str, Any] = {}
         for name in MEASURED:
-            values = own[[name, f"{name}_gain"]].to_numpy()
+            values = pair_rows[[name, f"{name}_gain"]].to_numpy()
             means = mean_over_sources(values, groups, LEAST)
             numbers |= {name: means.mean[0], f"{name}_gain": means.mean[1]}
             numbers |= {f"{name}_low": means.low[1], f"{name}_high": means.high[1], "texts": len(set(groups))}

@@ -28,15 +28,15 @@ def joined(source: Source, rows: pa.Table, seed: int) -> tuple[dict[str, pa.Tabl
     """The tables `probe_coref` and `probe_coref_heads`, and how many mentions could not be compared."""
     lost = rows.num_rows - int(np.sum(rows["seen"].to_numpy()))
     rows = rows.filter(rows["seen"])
-    heads, found = source.heads, unpacked_bits(rows["found"], len(source.heads))
+    heads, hits = source.heads, unpacked_bits(rows["found"], len(source.heads))
     document, second = halves(source.groups[rows["example"].to_numpy()], seed)
     ranked, every = [], []
     for kind, chosen in _kinds(rows).items():
         if chosen.any():
-            every += _every(kind, found[chosen], heads)
+            every += _every(kind, hits[chosen], heads)
         if chosen.sum() >= LEAST and len(np.unique(second[document[chosen]])) == 2:
             fixed = {name: rows[name].to_numpy()[chosen] for name in BASELINES}
-            best = _best(found[chosen], fixed, document[chosen], second, heads, seed)
+            best = _best(hits[chosen], fixed, document[chosen], second, heads, seed)
             ranked.append({"kind": kind, "cases": int(chosen.sum()), **best})
     tables = {
         "probe_coref": pa.Table.from_pylist(ranked, schema=BEST),
@@ -55,17 +55,17 @@ def _kinds(rows: pa.Table) -> dict[str, NDArray[np.bool_]]:
 
 
 def _best(
-    found: NDArray[np.bool_], fixed: dict[str, NDArray[np.bool_]], document: NDArray[np.int64],
+    all_hits: NDArray[np.bool_], fixed: dict[str, NDArray[np.bool_]], document: NDArray[np.int64],
     second: NDArray[np.bool_], heads: list[tuple[int, int]], seed: int,
 ) -> dict[str, Any]:  # fmt: skip
     """The head that is best on each half, scored on the other, beside rules; and the head that is best on all.
 
     The gain is over the rule that is best on all cases: a choice in favor of the rules.
     """
-    hits, choices = cross_fitted(found, second[document])
+    hits, choices = cross_fitted(all_hits, second[document])
     baseline = max(fixed, key=lambda name: fixed[name].mean())
     scored = shares({"accuracy": hits, **fixed}, {"gain": ("accuracy", baseline)}, document, seed)
-    overall = int(found.mean(0).argmax())
+    overall = int(all_hits.mean(0).argmax())
     other = next((heads[choice] for choice in choices if choice != overall), (None, None))
     return {
         "layer": heads[overall][0], "head": heads[overall][1], **scored, "best_baseline": baseline,
@@ -73,9 +73,9 @@ def _best(
     }  # fmt: skip
 
 
-def _every(kind: str, found: NDArray[np.bool_], heads: list[tuple[int, int]]) -> list[dict[str, Any]]:
+def _every(kind: str, hits: NDArray[np.bool_], heads: list[tuple[int, int]]) -> list[dict[str, Any]]:
     """Every head on one kind."""
     return [
-        {"kind": kind, "layer": layer, "head": head, "cases": len(found), "accuracy": float(share)}
-        for (layer, head), share in zip(heads, found.mean(0), strict=True)
+        {"kind": kind, "layer": layer, "head": head, "cases": len(hits), "accuracy": float(share)}
+        for (layer, head), share in zip(heads, hits.mean(0), strict=True)
     ]

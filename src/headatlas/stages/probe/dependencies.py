@@ -44,10 +44,10 @@ def example_rows(example: ExampleMaps, layers: tuple[Layer, ...], tree: dict[str
     for word, (above, relation) in enumerate(zip((heads - 1).tolist(), tree["deprel"], strict=True)):
         if not 0 <= above < len(heads) or above == word or not (known[word] and known[above]):
             continue
-        found = np.concatenate([best[:, word] == above, best[:, above] == word])
+        hits = np.concatenate([best[:, word] == above, best[:, above] == word])
         yield {
             "example": example.number, "word": word, "relation": relation, "offset": above - word,
-            "words": len(heads), "found": np.packbits(found).tobytes(),
+            "words": len(heads), "found": np.packbits(hits).tobytes(),
         }  # fmt: skip
 
 
@@ -58,6 +58,6 @@ def _strongest(example: ExampleMaps, layer: Layer, words: int) -> NDArray[np.int
     return strongest(word_maps(example.maps[layer.index], word, words))
 
 
-def unpacked(found: pa.ChunkedArray, heads: int) -> NDArray[np.bool_]:
+def unpacked(rows: pa.ChunkedArray, heads: int) -> NDArray[np.bool_]:
     """The bits as (row, direction, head)."""
-    return unpacked_bits(found, 2 * heads).reshape(-1, 2, heads)
+    return unpacked_bits(rows, 2 * heads).reshape(-1, 2, heads)

@@ -68,19 +68,19 @@ def text_rows(
 
 def role_values(reading: Reading, detector: Detector, keys: Sequence[Mask]) -> NDArray[np.float64] | None:
     """The numbers (number, head) of a detector; None if no query of the text, or of its draws, has a key."""
-    own = cells(keys[0], reading.allowed)
-    if own is None:
+    key_cells = cells(keys[0], reading.allowed)
+    if key_cells is None:
         return None
     if detector.chance == "even":
-        return _with_even(reading.maps, own)
+        return _with_even(reading.maps, key_cells)
     drawn = [each for mask in keys[1:] if (each := cells(mask, reading.allowed)) is not None]
     chance = cumulants(scores(reading.maps, drawn))
-    return np.vstack([scores(reading.maps, [own]).T, chance]) if np.isfinite(chance).all() else None
+    return np.vstack([scores(reading.maps, [key_cells]).T, chance]) if np.isfinite(chance).all() else None
 
 
-def _with_even(maps: NDArray[np.float32], own: Cells) -> NDArray[np.float64]:
-    chance = np.repeat([[own.even], [np.nan], [np.nan]], maps.shape[1], 1)
-    return np.vstack([scores(maps, [own]).T, chance])
+def _with_even(maps: NDArray[np.float32], key_cells: Cells) -> NDArray[np.float64]:
+    chance = np.repeat([[key_cells.even], [np.nan], [np.nan]], maps.shape[1], 1)
+    return np.vstack([scores(maps, [key_cells]).T, chance])
 
 
 def _table(number: int, layers: Sequence[Layer], detector: Detector, values: NDArray[np.float64]) -> pa.Table:
@@ -97,9 +97,9 @@ def image_rows(example: ExampleMaps, model: Model) -> Iterator[pa.Table]:
     maps = by_cell(example, model.layers)
     for detector in DETECTORS:
         mask = None if detector.image is None else detector.image(model.grid)
-        own = None if mask is None else cells(mask, np.ones_like(mask))
-        if own is not None:
-            yield _table(example.number, model.layers, detector, _with_even(maps, own))
+        key_cells = None if mask is None else cells(mask, np.ones_like(mask))
+        if key_cells is not None:
+            yield _table(example.number, model.layers, detector, _with_even(maps, key_cells))
 
 
 def part_table(source: Source, numbers: list[int], seed: int) -> pa.Table:

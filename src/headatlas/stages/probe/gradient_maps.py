@@ -34,8 +34,8 @@ def network_and_loss(source: Source) -> tuple[Any, Loss]:
             )
         return (source.model.network if head is None else head.network), loss
 
-    found: tuple[Any, Loss] = source.once("loss", find)
-    return found
+    result: tuple[Any, Loss] = source.once("loss", find)
+    return result
 
 
 def gradients(source: Source, group: Group, numbers: Sequence[int], seed: int) -> dict[int, tuple[Tensor, Tensor]]:
@@ -56,19 +56,21 @@ def gradients(source: Source, group: Group, numbers: Sequence[int], seed: int) -
         total = total_loss(network, loss, model, group, numbers, seed)
     if not total.requires_grad:
         raise ModelError(f"the weights of {model.name} are frozen, so there are no gradients: call requires_grad_()")
-    found = torch.autograd.grad(total, list(maps.values()))
-    return {layer: (weights.detach(), gradient) for (layer, weights), gradient in zip(maps.items(), found, strict=True)}
+    slopes = torch.autograd.grad(total, list(maps.values()))
+    return {
+        layer: (weights.detach(), gradient) for (layer, weights), gradient in zip(maps.items(), slopes, strict=True)
+    }
 
 
 def map_rows(source: Source, numbers: list[int], seed: int) -> Iterator[dict[str, Any]]:
     """For every map the mean size of the gradient by weights on separators, on the first token and on others."""
     for group in source.batches(numbers):
         chosen = [numbers[place] for place in group.places]
-        found = gradients(source, group, chosen, seed)
+        by_layer = gradients(source, group, chosen, seed)
         for place, example in enumerate(group.encoded):
             for layer in source.model.layers:
                 queries, keys = group.batch.extent(place, layer.kind)
-                maps, slopes = (each[place, :, :queries, :keys].numpy() for each in found[layer.index])
+                maps, slopes = (each[place, :, :queries, :keys].numpy() for each in by_layer[layer.index])
                 special = np.asarray(example.source.special, bool)
                 yield from layer_rows(chosen[place], layer, maps, np.abs(slopes), special)
 

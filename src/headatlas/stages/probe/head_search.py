@@ -78,10 +78,10 @@ def search(
     wanted = of_search(atlas, source or {}, target or {})
     numbers = drawn_examples(atlas, examples, seed)
     with progress.bar("searching heads", len(numbers), "examples") as advance:
-        return found(Source(atlas, numbers, model), *wanted, advance)
+        return search_table(Source(atlas, numbers, model), *wanted, advance)
 
 
-def found(source: Source, first: Values, second: Values, advance: Callable[[int], None]) -> pa.Table:
+def search_table(source: Source, first: Values, second: Values, advance: Callable[[int], None]) -> pa.Table:
     """The table of a search; `advance` is called with the number of examples just done."""
     heads = source.heads
     values = np.full((3, len(source.numbers), len(heads)), np.nan)  # attention, even, strongest

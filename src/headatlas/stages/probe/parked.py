@@ -46,10 +46,10 @@ def parked(layers: Sequence[Layer], rows: pa.Table, groups: NDArray[Any]) -> pa.
         heads = [(layer.index, head) for layer in layers if detector in content_detectors(layer)
                  for head in range(layer.heads)]  # fmt: skip
         for rest in RESTS if heads else ():
-            own = _where(rows, detector=detector.name, rest=rest)
-            if own.num_rows:
+            role_rows = _where(rows, detector=detector.name, rest=rest)
+            if role_rows.num_rows:
                 role = [known[*head, detector.name] for head in heads]
-                tables.append(_head_rows(heads, own, groups, detector.name, rest, role))
+                tables.append(_head_rows(heads, role_rows, groups, detector.name, rest, role))
     return _with_tests(pa.concat_tables(tables).combine_chunks())
 
 
@@ -106,17 +106,17 @@ def rests(rows: pa.Table, groups: NDArray[Any]) -> dict[str, float]:
     """The share of attention of all heads on each thing that they may rest on, the largest first."""
     shares = {}
     for rest in RESTS:
-        own = _where(rows, detector="", rest=rest)
-        if own.num_rows:
-            heads = sorted({*zip(own["layer"].to_pylist(), own["head"].to_pylist(), strict=True)})
-            examples, (values,) = by_head(heads, own, ["otherwise"])
+        rest_rows = _where(rows, detector="", rest=rest)
+        if rest_rows.num_rows:
+            heads = sorted({*zip(rest_rows["layer"].to_pylist(), rest_rows["head"].to_pylist(), strict=True)})
+            examples, (values,) = by_head(heads, rest_rows, ["otherwise"])
             shares[rest] = float(np.nanmean(mean_over_sources(values, groups[examples], LEAST).mean))
     return dict(sorted(shares.items(), key=lambda share: -share[1]))
 
 
 def of_roles(table: pa.Table, seed: int) -> list[dict[str, Any]]:
     """For each role that a head has, and what is rested on: its heads beside the other heads of their layers."""
-    found = []
+    roles = []
     for (detector, rest), rows in table.to_pandas().dropna(subset="effect").groupby(["detector", "rest"], sort=False):
         role, layer, effect = (rows[name].to_numpy() for name in ("role", "layer", "effect"))
         if role.any():
@@ -126,8 +126,8 @@ def of_roles(table: pa.Table, seed: int) -> list[dict[str, Any]]:
             p = above_other_heads(effect, layer, role, seed)
             known: dict[str, Any] = {name: int(number) for name, number in numbers.items()}
             known |= {name: float(mean) for name, mean in means.items()}
-            found.append({"detector": detector, "rest": rest, **known, "p": p})
-    return found
+            roles.append({"detector": detector, "rest": rest, **known, "p": p})
+    return roles
 
 
 def above_other_heads(effect: NDArray[Any], layer: NDArray[Any], role: NDArray[np.bool_], seed: int) -> float:

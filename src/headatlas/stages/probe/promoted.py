@@ -42,13 +42,13 @@ def found_unembedding(source: Source) -> Unembedding:
     """The unembedding of the model, found once."""
 
     def find() -> Unembedding:
-        found = unembedding(source.model, source.trial)
-        if found is None:
+        ends = unembedding(source.model, source.trial)
+        if ends is None:
             raise DataError(
                 f"{source.model.name} has no tokens to promote: no unembedding after a last normalization, as "
                 "models of the next token have"
             )
-        return found
+        return ends
 
     result: Unembedding = source.once("unembedding", find)
     return result
@@ -167,11 +167,11 @@ def _tokens_of(source: Source, head: tuple[int, int], means: Tensor) -> Iterator
     for kind, sign in ((PROMOTED, 1), (SUPPRESSED, -1)):
         ids = (sign * chosen).topk(LISTED).indices
         scores = (others @ ends.weight[:, ids]).double().numpy()  # (block, token)
-        found = mean_over_sources(scores, np.arange(len(scores)), FEWEST)
+        estimate = mean_over_sources(scores, np.arange(len(scores)), FEWEST)
         for rank, token in enumerate(token_texts(source, ids)):
-            low, high = (None if np.isnan(each[rank]) else float(each[rank]) for each in (found.low, found.high))
+            low, high = (None if np.isnan(each[rank]) else float(each[rank]) for each in (estimate.low, estimate.high))
             yield {"layer": head[0], "head": head[1], "kind": kind, "rank": rank, "token": token,
-                   "score": float(found.mean[rank]), "low": low, "high": high, "blocks": len(scores)}  # fmt: skip
+                   "score": float(estimate.mean[rank]), "low": low, "high": high, "blocks": len(scores)}  # fmt: skip
 
 
 def _pairs_by_head(rows: pa.Table, heads: list[tuple[int, int]]) -> list[list[dict[str, Any]]]:

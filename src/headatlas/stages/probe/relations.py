@@ -30,14 +30,14 @@ SYNTAX = pa.schema([("relation", TEXT), *PLACE, ("direction", TEXT), ("cases", W
 class Cases:
     """Words with their relation: which heads and offsets find the other end, by sentence."""
 
-    found: NDArray[np.bool_]  # (case, candidate): every head in both directions
+    hits: NDArray[np.bool_]  # (case, candidate): every head in both directions
     fixed: NDArray[np.bool_]  # (case, offset)
     sentence: NDArray[np.int64]  # (case,) group of the sentence, from 0
     second: NDArray[np.bool_]  # (group,) whether it is in the second half
 
     def of(self, chosen: NDArray[np.bool_]) -> Cases:
         """Some of the cases."""
-        return Cases(self.found[chosen], self.fixed[chosen], self.sentence[chosen], self.second)
+        return Cases(self.hits[chosen], self.fixed[chosen], self.sentence[chosen], self.second)
 
 
 def joined(source: Source, rows: pa.Table, seed: int) -> tuple[dict[str, pa.Table], dict[str, Any]]:
@@ -49,7 +49,7 @@ def joined(source: Source, rows: pa.Table, seed: int) -> tuple[dict[str, pa.Tabl
     groups = {ALL: ~np.isin(relation.astype(str), NOT_IN_ALL)} | {name: relation == name for name in names}
     ranked, every = [], []
     for name, chosen in groups.items():
-        every += _every(name, cases.found[chosen], heads)
+        every += _every(name, cases.hits[chosen], heads)
         if chosen.sum() >= LEAST and len(np.unique(cases.second[cases.sentence[chosen]])) == 2:
             ranked.append(_best(name, cases.of(chosen), heads, seed))
     ranked.sort(key=lambda row: (row["relation"] != ALL, -row["cases"]))
@@ -62,18 +62,18 @@ def joined(source: Source, rows: pa.Table, seed: int) -> tuple[dict[str, pa.Tabl
 
 
 def _cases(source: Source, rows: pa.Table, heads: int, seed: int) -> Cases:
-    found = unpacked(rows["found"], heads).reshape(rows.num_rows, -1)
+    hits = unpacked(rows["found"], heads).reshape(rows.num_rows, -1)
     fixed = rows["offset"].to_numpy()[:, None] == np.array(OFFSETS)
     sentence, second = halves(source.groups[rows["example"].to_numpy()], seed)
-    return Cases(found, fixed, sentence, second)
+    return Cases(hits, fixed, sentence, second)
 
 
 def _best(name: str, cases: Cases, heads: list[tuple[int, int]], seed: int) -> dict[str, Any]:
     """The head and the offset that are best on each half, scored on the other; and the head that is best on all."""
     second = cases.second[cases.sentence]
-    by_head, head_choices = cross_fitted(cases.found, second)
+    by_head, head_choices = cross_fitted(cases.hits, second)
     by_offset, offset_choices = cross_fitted(cases.fixed, second)
-    overall = int(cases.found.mean(0).argmax())
+    overall = int(cases.hits.mean(0).argmax())
     row: dict[str, Any] = {"relation": name, "cases": len(second), **_candidate(overall, heads)}
     row |= scores(by_head, by_offset, cases.sentence, seed)
     others = [choice for choice in head_choices if choice != overall]
@@ -94,10 +94,10 @@ def _candidate(number: int, heads: list[tuple[int, int]]) -> dict[str, Any]:
     return {"layer": heads[place][0], "head": heads[place][1], "direction": DIRECTIONS[direction]}
 
 
-def _every(name: str, found: NDArray[np.bool_], heads: list[tuple[int, int]]) -> list[dict[str, Any]]:
+def _every(name: str, hits: NDArray[np.bool_], heads: list[tuple[int, int]]) -> list[dict[str, Any]]:
     """Every head in both directions on one relation."""
-    shares = found.mean(0)
+    shares = hits.mean(0)
     return [
-        {"relation": name, "cases": len(found), "accuracy": float(share), **_candidate(number, heads)}
+        {"relation": name, "cases": len(hits), "accuracy": float(share), **_candidate(number, heads)}
         for number, share in enumerate(shares)
     ]

@@ -70,11 +70,11 @@ def rested(maps: NDArray[np.float32], contrasts: Sequence[Contrast], attention: 
 def rest_values(reading: Reading, keys: Sequence[Mask], rest: str) -> Values | None:
     """The numbers `RESTED` (number, head) of a role; None if the text, or its draws, have nothing to compare."""
     counted, attention = resting(reading, rest)
-    own, *drawn = (contrast(mask, reading.allowed, counted) for mask in keys)
+    observed, *drawn = (contrast(mask, reading.allowed, counted) for mask in keys)
     known = [each for each in drawn if each is not None]
-    if own is None or not known:
+    if observed is None or not known:
         return None
-    applies, otherwise, difference, beyond = rested(reading.maps, [own, *known], attention)
+    applies, otherwise, difference, beyond = rested(reading.maps, [observed, *known], attention)
     return np.stack([applies[0], otherwise[0], difference[1:].mean(0), beyond[0] - beyond[1:].mean(0)])
 
 

@@ -56,8 +56,8 @@ def with_roles(tables: list[pa.Table]) -> pa.Table:
 def _roles(table: pa.Table) -> dict[str, int]:
     """The number of heads of each role, on texts or on repeated tokens."""
     names = {*table["detector"].to_pylist()}
-    found = table.filter(table["role"]).select(["detector", "layer", "head"]).to_pylist()
-    counts = Counter(name for name, *_ in {tuple(row.values()) for row in found})
+    with_role = table.filter(table["role"]).select(["detector", "layer", "head"]).to_pylist()
+    counts = Counter(name for name, *_ in {tuple(row.values()) for row in with_role})
     return {detector.name: counts[detector.name] for detector in DETECTORS if detector.name in names}
 
 
@@ -72,8 +72,8 @@ def tested(
         ]
         heads = [(layer.index, head) for layer in defined for head in range(layer.heads)]
         if heads:
-            own = rows.filter(pc.equal(rows["detector"], detector.name))
-            tables.append(_head_rows(heads, own, groups, detector, on))
+            detector_rows = rows.filter(pc.equal(rows["detector"], detector.name))
+            tables.append(_head_rows(heads, detector_rows, groups, detector, on))
     return tables
 
 

@@ -53,13 +53,13 @@ class Leading:
 def leading(atlas: Atlas, analyses: Iterable[type[Analysis]], layer: int, head: int) -> list[Leading]:
     """The few sentences about a head with the largest effects, of all finished analyses, the largest first."""
     done = atlas.results("probe")
-    found = [
+    sentences = [
         (telling.effect, Leading(kind.name, telling.sentence))
         for kind in analyses
         if kind.name in done
         for telling in kind().telling(atlas, layer, head)
     ]
-    return [sentence for _, sentence in sorted(found, key=lambda each: -each[0])[:FIRST]]
+    return [sentence for _, sentence in sorted(sentences, key=lambda each: -each[0])[:FIRST]]
 
 
 def rows(atlas: Atlas, table: str, **equal: Any) -> list[dict[str, Any]]:
@@ -67,8 +67,8 @@ def rows(atlas: Atlas, table: str, **equal: Any) -> list[dict[str, Any]]:
     if not atlas.has_table(table):
         return []
     filters = [(name, "==", value) for name, value in equal.items()] or None
-    found: list[dict[str, Any]] = atlas.table(table, filters=filters).to_pylist()
-    return found
+    matching: list[dict[str, Any]] = atlas.table(table, filters=filters).to_pylist()
+    return matching
 
 
 def means(atlas: Atlas, table: str) -> dict[str, list[HeadMean]]:

@@ -34,8 +34,8 @@ class Words:
         words = self.text.casefold().split()
         if len(words) == 1 and words[0] in PRONOUNS:
             return PRONOUNS[words[0]]
-        found = [name for name, known in (("masculine", MASCULINE), ("feminine", FEMININE)) if known & {*words}]
-        return Features("3", self._number(words), found[0] if len(found) == 1 else "")
+        genders = [name for name, known in (("masculine", MASCULINE), ("feminine", FEMININE)) if known & {*words}]
+        return Features("3", self._number(words), genders[0] if len(genders) == 1 else "")
 
     def _number(self, words: Sequence[str]) -> str:
         """Plural: two joined by "and", or a common noun that ends in s; a proper noun is singular."""
@@ -44,10 +44,11 @@ class Words:
         return "plural" if plural or "and" in words else "singular"
 
 
-def agrees(one: Words, other: Words) -> bool:
+def agrees(mention: Words, other: Words) -> bool:
     """Whether two mentions agree in person, number and gender, where both have them."""
     return all(
-        first == second or not (first and second) for first, second in zip(one.features, other.features, strict=True)
+        first == second or not (first and second)
+        for first, second in zip(mention.features, other.features, strict=True)
     )
 
 
@@ -57,8 +58,8 @@ def nearest(mention: Words, candidates: Sequence[Words]) -> Words:
 
 
 Rule = Callable[[Words, Words], bool]
-SAME_TEXT: Rule = lambda one, other: one.text.casefold() == other.text.casefold()  # noqa: E731
-SAME_WORD: Rule = lambda one, other: one.word.casefold() == other.word.casefold()  # noqa: E731
+SAME_TEXT: Rule = lambda mention, other: mention.text.casefold() == other.text.casefold()  # noqa: E731
+SAME_WORD: Rule = lambda mention, other: mention.word.casefold() == other.word.casefold()  # noqa: E731
 BASELINES: dict[str, tuple[Rule, ...]] = {
     "nearest": (),
     "same_word": (SAME_WORD,),

@@ -110,14 +110,14 @@ class Source:
     @property
     def output_weights(self) -> list[OutputWeights]:
         """What heads write with, layer by layer, found at first use."""
-        found: list[OutputWeights] = self.once("output_weights", lambda: output_weights(self.model, self.trial))
-        return found
+        weights: list[OutputWeights] = self.once("output_weights", lambda: output_weights(self.model, self.trial))
+        return weights
 
     @property
     def head_weights(self) -> dict[int, HeadWeights]:
         """What heads read and write with, by layer, found at first use; those of cross-attention are left out."""
-        found: dict[int, HeadWeights] = self.once("head_weights", lambda: head_weights(self.model, self.trial))
-        return found
+        weights: dict[int, HeadWeights] = self.once("head_weights", lambda: head_weights(self.model, self.trial))
+        return weights
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:

@@ -55,7 +55,7 @@ class ModelRunner:
         self.patterns: LRUCache[TextPatterns] = LRUCache(PATTERNS, lambda patterns: 1)
         self.tsne: LRUCache[TsneResult] = LRUCache(TSNE_BYTES, lambda result: result.nbytes)
         self.searches: LRUCache[SearchRequest] = LRUCache(SEARCHES, lambda request: 1)
-        self.found: LRUCache[FoundHeads] = LRUCache(SEARCHES, lambda found: 1)
+        self.found_heads: LRUCache[FoundHeads] = LRUCache(SEARCHES, lambda heads: 1)
         self._texts: OrderedDict[str, Encoded] = OrderedDict()
         self._warm = False
 

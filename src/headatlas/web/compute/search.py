@@ -42,10 +42,10 @@ def results(runner: ModelRunner, snapshot: Snapshot, *, key: str) -> Payload | P
     if request is None:
         raise RequestError(404, "This search has been forgotten.", "Ask for it again.")
     result_key = _key(snapshot, key)
-    made = runner.found.get(result_key)
+    made = runner.found_heads.get(result_key)
     if made is not None:
         return made
-    work = runner.submit(runner.found, result_key, lambda job: _search(runner, snapshot, request, job))
+    work = runner.submit(runner.found_heads, result_key, lambda job: _search(runner, snapshot, request, job))
     return Pending(work, lambda payload: payload)
 
 
@@ -61,7 +61,7 @@ def _key(snapshot: Snapshot, key: str) -> Hashable:
 
 def _search(runner: ModelRunner, snapshot: Snapshot, request: SearchRequest, job: Job) -> FoundHeads:
     from headatlas.stages.probe.conditions import of_search
-    from headatlas.stages.probe.head_search import found
+    from headatlas.stages.probe.head_search import search_table
     from headatlas.stages.probe.source import Source, drawn_examples
 
     numbers = drawn_examples(snapshot.atlas, request.examples, 0)
@@ -73,7 +73,7 @@ def _search(runner: ModelRunner, snapshot: Snapshot, request: SearchRequest, job
             raise RequestError(503, "Canceled: no client waits for this any more.")
 
     source = Source(snapshot.atlas, numbers, runner.loader.load(snapshot.atlas))
-    table = found(source, *of_search(snapshot.atlas, request.source, request.target), advance)
+    table = search_table(source, *of_search(snapshot.atlas, request.source, request.target), advance)
     return _payload(request, table)
 
 

@@ -103,12 +103,12 @@ def step(snapshot: Snapshot, comparison: str, step: int) -> ComparisonStep:
     differences = _differences(snapshot, comparison)[step]
     labels = needed(snapshot, comparison)["facts"]["steps"]
     label = labels[step - 1] if len(labels) > 1 else ""
-    found, lead = _sentences(findings(snapshot.atlas, comparison, step)), _lead(parts["heads"], label)
+    sentences, lead = _sentences(findings(snapshot.atlas, comparison, step)), _lead(parts["heads"], label)
     repeated = _sentences([_changed(parts["heads"])])  # the sentence that leads says it too
     return ComparisonStep(
         step=step,
-        sentence=lead or found[0],
-        findings=[line for line in found if line not in repeated],
+        sentence=lead or sentences[0],
+        findings=[line for line in sentences if line not in repeated],
         heads=[
             HeadShift(**known_fields(row, HeadShift) | {"differences": differences[row["layer"], row["head"]]})
             for row in parts["heads"]

@@ -99,7 +99,7 @@ def _search_names(snapshot: Snapshot) -> SearchNames | None:
     return SearchNames(
         kinds=[*KINDS, SPECIAL],
         positions=list(POSITIONS),
-        columns={name: sorted(found) for name, found in values.items()},
+        columns={name: sorted(distinct) for name, distinct in values.items()},
     )
 
 

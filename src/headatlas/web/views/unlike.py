@@ -110,10 +110,10 @@ def _shared_values(snapshot: Snapshot, clustering: str, example: int) -> dict[He
         return shared
     values = snapshot.atlas.table("values", clustering, filters=[("example", "==", example)]).to_pylist()[0]
     for row in _changes(snapshot, clustering):
-        found = _shared(row, values[row["column"]])
+        value = _shared(row, values[row["column"]])
         place = (row["layer"], row["head"])
-        if found and (place not in shared or _share(found) > _share(shared[place])):
-            shared[place] = found
+        if value and (place not in shared or _share(value) > _share(shared[place])):
+            shared[place] = value
     return shared
 
 
@@ -134,8 +134,8 @@ def _shared(row: Row, value: str | None) -> SharedValue | None:
     if counts is None or counts["n"] - 1 < LEAST:
         return None
     unlike = max(0, counts["unlike"] - 1)  # without this one
-    found = SharedValue(column=row["column"], value=counts["value"], others=counts["n"] - 1, unlike=unlike)
-    return found if _share(found) >= AS_OTHERS else None
+    shared = SharedValue(column=row["column"], value=counts["value"], others=counts["n"] - 1, unlike=unlike)
+    return shared if _share(shared) >= AS_OTHERS else None
 
 
 def _share(value: SharedValue) -> float:

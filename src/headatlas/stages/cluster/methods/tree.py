@@ -112,12 +112,12 @@ class Tree(Method):
 
     def _numbers(self, minis: MiniClusters, count: int) -> list[int]:
         """Numbers of clusters to try. Almost as many as mini-clusters would always be found again."""
-        found, distinct = len(minis.centers), len(minis.centers) == leaf_count(count)
+        centers, distinct = len(minis.centers), len(minis.centers) == leaf_count(count)
         if self.k == "auto":
-            return list(range(2, min(typical.MOST, found // 2 if distinct else found) + 1))
-        if found < self.k:
-            progress.say(f"only {found} of {self.k} clusters have maps: many maps are the same")
-        return [min(self.k, found)]
+            return list(range(2, min(typical.MOST, centers // 2 if distinct else centers) + 1))
+        if centers < self.k:
+            progress.say(f"only {centers} of {self.k} clusters have maps: many maps are the same")
+        return [min(self.k, centers)]
 
     def _stability(self, level: typical.Level, count: int) -> float:
         """Mean stability of the clusters; 0 for those that are too small."""

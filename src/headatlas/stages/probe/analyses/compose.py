@@ -82,16 +82,16 @@ class Compose(Analysis):
         """The pairs of heads that connect most, by each kind of composition."""
         from headatlas.stages.probe.said import rows
 
-        found: Any = rows(atlas, self.table)
-        return [composed_line(row) for row in sorted(found, key=lambda row: row["rank"]) if row["rank"] < MENTIONED]
+        pairs: Any = rows(atlas, self.table)
+        return [composed_line(row) for row in sorted(pairs, key=lambda row: row["rank"]) if row["rank"] < MENTIONED]
 
     def of_head(self, atlas: Atlas, layer: int, head: int) -> list[str]:
         """What it reads, and who reads it, among the strongest pairs of all."""
         from headatlas.stages.probe.said import rows
 
-        found: Any = rows(atlas, self.table, layer_b=layer, head_b=head)
-        found += rows(atlas, self.table, layer_a=layer, head_a=head)
-        return [composed_line(row) for row in sorted(found, key=lambda row: row["rank"])[:SHOWN]]
+        pairs: Any = rows(atlas, self.table, layer_b=layer, head_b=head)
+        pairs += rows(atlas, self.table, layer_a=layer, head_a=head)
+        return [composed_line(row) for row in sorted(pairs, key=lambda row: row["rank"])[:SHOWN]]
 
 
 @public(Compose.options(), RETURNS, ATLAS, MODEL)

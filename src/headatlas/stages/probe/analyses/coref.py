@@ -70,15 +70,15 @@ class Coref(Analysis):
 
     def telling(self, atlas: Atlas, layer: int, head: int) -> list[Telling]:
         """The kind of mention for which it gains most on the best rule."""
-        found: Any = [row for row in self._ranked(atlas) if (row["layer"], row["head"]) == (layer, head)]
-        better = sorted((row for row in found if (row["gain_low"] or 0) > 0), key=lambda row: -row["gain"])
+        kinds: Any = [row for row in self._ranked(atlas) if (row["layer"], row["head"]) == (layer, head)]
+        better = sorted((row for row in kinds if (row["gain_low"] or 0) > 0), key=lambda row: -row["gain"])
         return [Telling(row["gain"], antecedent_line(row)) for row in better[:1]]
 
     def _ranked(self, atlas: Atlas) -> list[Antecedents]:
         from headatlas.stages.probe.said import rows
 
-        found: Any = [row | {"baseline": row[row["best_baseline"]]} for row in rows(atlas, self.table)]
-        return list(found)
+        ranked: Any = [row | {"baseline": row[row["best_baseline"]]} for row in rows(atlas, self.table)]
+        return list(ranked)
 
 
 @public(Coref.options(), RETURNS, ATLAS, MODEL)

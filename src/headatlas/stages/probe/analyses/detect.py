@@ -62,10 +62,10 @@ class Detect(Analysis):
         for row in sorted(rows(atlas, self.table, role=True), key=lambda row: -row["effect"]):
             having.setdefault(row["detector"], {}).setdefault((row["layer"], row["head"]), row)
         lines = [role_line(each.called, [*having[each.name].values()]) for each in DETECTORS if each.name in having]
-        found = {head for heads in having.values() for head in heads}
+        with_role = {head for heads in having.values() for head in heads}
         heads = sum(layer["heads"] for layer in atlas.header["model"]["layers"])
         counts = {each.called: len(having.get(each.name, ())) for each in DETECTORS}
-        return [roles_line(len(found), heads, counts), *lines]
+        return [roles_line(len(with_role), heads, counts), *lines]
 
     def of_head(self, atlas: Atlas, layer: int, head: int) -> list[str]:
         """Its roles."""

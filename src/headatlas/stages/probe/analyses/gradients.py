@@ -63,8 +63,8 @@ class Gradients(MapAnalysis):
         tables, facts = super().join(source, rows)
         table: Any = tables[self.table].to_pandas()
         means = {name: np.asarray(group["mean"], float) for name, group in table.groupby("measure")}
-        found = parking(means["attention"], means["relative"], self.seed)
-        return tables, {**facts, "loss": network_and_loss(source)[1], "parking": found}
+        correlation = parking(means["attention"], means["relative"], self.seed)
+        return tables, {**facts, "loss": network_and_loss(source)[1], "parking": correlation}
 
     def findings(self, atlas: Atlas) -> list[str]:
         """What the loss is of, whether attention to separators matters, and heads at both ends."""

@@ -65,11 +65,11 @@ class Parking(Analysis):
         from headatlas.wording.probe_parking import nothing_line, parks_line, rests_line
 
         facts, lines = atlas.facts("probe", self.name), []
-        for found in facts["roles"]:
-            if found["rest"] == _most(facts):
-                place = {name: found[name] for name in ("detector", "rest")}
+        for role in facts["roles"]:
+            if role["rest"] == _most(facts):
+                place = {name: role[name] for name in ("detector", "rest")}
                 heads: Any = [row for row in rows(atlas, self.table, role=True, **place) if row["effect"] is not None]
-                lines.append(parks_line(BY_NAME[found["detector"]].called, found, heads))
+                lines.append(parks_line(BY_NAME[role["detector"]].called, role, heads))
         return [rests_line(facts["rests"]), *(lines or [nothing_line(facts["few"])])]
 
     def of_head(self, atlas: Atlas, layer: int, head: int) -> list[str]:
@@ -86,8 +86,8 @@ class Parking(Analysis):
         from headatlas.stages.probe.said import rows
 
         rest = _most(atlas.facts("probe", self.name))
-        own = rows(atlas, self.table, layer=layer, head=head, role=True, rest=rest)
-        return sorted((row for row in own if row["effect"] is not None), key=lambda row: -row["effect"])
+        roles = rows(atlas, self.table, layer=layer, head=head, role=True, rest=rest)
+        return sorted((row for row in roles if row["effect"] is not None), key=lambda row: -row["effect"])
 
 
 def _sentence(row: Any) -> str:

@@ -60,8 +60,8 @@ class PromotedTokens(Analysis):
         """The heads that promote a token most."""
         from headatlas.stages.probe.said import rows
 
-        found: Any = rows(atlas, self.table, kind="promoted", rank=0)
-        best = sorted(found, key=lambda row: -row["score"])[:MENTIONED]
+        promoted: Any = rows(atlas, self.table, kind="promoted", rank=0)
+        best = sorted(promoted, key=lambda row: -row["score"])[:MENTIONED]
         return [tokens_line(self._tokens(atlas, row["layer"], row["head"]), named=True) for row in best]
 
     def of_head(self, atlas: Atlas, layer: int, head: int) -> list[str]:

@@ -28,8 +28,8 @@ def at_offset(sentence: Sentence, offset: int) -> Heads:
 
 def best_offset(train: Sequence[Sentence]) -> int:
     """The offset that finds most heads."""
-    found = [sum(_found(each, at_offset(each, offset)[None])[0] for each in train) for offset in OFFSETS]
-    return OFFSETS[int(np.argmax(found))]
+    counts = [sum(_found(each, at_offset(each, offset)[None])[0] for each in train) for offset in OFFSETS]
+    return OFFSETS[int(np.argmax(counts))]
 
 
 def strongest(sentence: Sentence, maps: Maps, head: int | None = None) -> NDArray[np.int64]:
@@ -44,10 +44,10 @@ def strongest(sentence: Sentence, maps: Maps, head: int | None = None) -> NDArra
 
 def best_head(train: Sequence[Sentence], maps: Maps, heads: int) -> tuple[int, int]:
     """The direction and the head of the model that find most heads."""
-    found = np.zeros((2, heads))
+    counts = np.zeros((2, heads))
     for sentence in train:
-        found += _found(sentence, strongest(sentence, maps))
-    direction, head = np.unravel_index(int(found.argmax()), found.shape)
+        counts += _found(sentence, strongest(sentence, maps))
+    direction, head = np.unravel_index(int(counts.argmax()), counts.shape)
     return int(direction), int(head)
 
 

@@ -96,8 +96,8 @@ def joined(source: Source, tables: Iterable[pa.Table], options: Classifiers) -> 
         design, facts = designed(source.atlas, corpus, options)
         rows, chosen = rows_of_baselines(design, corpus, heads)
         runs = trained(design, inputs_of(corpus, vectors, design.train))
-        for name, found in runs.items():
-            rows.append(row(design, name, [run.greedy for run in found], [run.tree for run in found]))
+        for name, probe_runs in runs.items():
+            rows.append(row(design, name, [run.greedy for run in probe_runs], [run.tree for run in probe_runs]))
         result = {
             "probe_classifiers": pa.Table.from_pylist(rows, schema=TABLE),
             "probe_classifier_heads": pa.Table.from_pylist(head_rows(runs[ATTENTION], heads), schema=HEADS),
@@ -108,14 +108,14 @@ def joined(source: Source, tables: Iterable[pa.Table], options: Classifiers) -> 
 def designed(atlas: Atlas, corpus: Corpus, options: Classifiers) -> tuple[Design, dict[str, Any]]:
     """Which sentences are trained on, and which are tested on."""
     first, groups = _count(atlas), _groups(atlas)
-    own = [sentence for sentence in corpus.sentences if sentence.example < first]
+    sentences = [sentence for sentence in corpus.sentences if sentence.example < first]
     other = [sentence for sentence in corpus.sentences if sentence.example >= first]
-    of_own = groups[[sentence.example for sentence in own]]
+    sentence_groups = groups[[sentence.example for sentence in sentences]]
     if options.test:
         of_other = _groups(_opened(options.test))[[sentence.example - first for sentence in other]]
-        parts, split = (own, of_own, other, of_other), "atlas"
+        parts, split = (sentences, sentence_groups, other, of_other), "atlas"
     else:
-        parts, split = _split(own, of_own, options.seed)
+        parts, split = _split(sentences, sentence_groups, options.seed)
     train, _, test, _ = parts
     if len(train) < FEWEST or len(test) < FEWEST:
         left = ", ".join(f"{count:,} {reason}" for reason, count in corpus.skipped.items())

@@ -74,12 +74,14 @@ def inputs_of(corpus: Corpus, vectors: WordVectors | None, train: Sequence[Sente
     for model, prefix in (("untrained", "untrained_"), ("trained", "")):
         if model in corpus.maps:
             readers[f"{prefix}{ATTENTION}"] = (corpus.maps[model], corpus.heads)
-    found = {name: Inputs(maps, heads, scale_of(maps, heads, train), {}, 0) for name, (maps, heads) in readers.items()}
+    by_probe = {
+        name: Inputs(maps, heads, scale_of(maps, heads, train), {}, 0) for name, (maps, heads) in readers.items()
+    }
     if vectors is not None:
         rows = {sentence.example: vectors.of(sentence.form) for sentence in corpus.sentences}
-        words = {name: replace(inputs, vectors=rows, width=vectors.width) for name, inputs in found.items()}
-        found |= {f"{name}_words": inputs for name, inputs in words.items()}
-    return found
+        words = {name: replace(inputs, vectors=rows, width=vectors.width) for name, inputs in by_probe.items()}
+        by_probe |= {f"{name}_words": inputs for name, inputs in words.items()}
+    return by_probe
 
 
 def trained(design: Design, inputs: dict[str, Inputs]) -> dict[str, list[Run]]:
@@ -98,7 +100,7 @@ def trained(design: Design, inputs: dict[str, Inputs]) -> dict[str, list[Run]]:
     runs: dict[str, list[Run]] = {name: [] for name in inputs}
     for each in parallel.run(run, tasks):
         runs[each.probe].append(each)
-    return {name: sorted(found, key=lambda each: each.seed) for name, found in runs.items()}
+    return {name: sorted(probe_runs, key=lambda each: each.seed) for name, probe_runs in runs.items()}
 
 
 def rows_of_baselines(design: Design, corpus: Corpus, heads: list[tuple[int, int]]) -> tuple[list[Any], dict[str, Any]]:
@@ -111,7 +113,7 @@ def rows_of_baselines(design: Design, corpus: Corpus, heads: list[tuple[int, int
         "best_offset": [baselines.at_offset(sentence, offset) for sentence in design.test],
         "best_head": [baselines.strongest(sentence, maps, head)[direction, 0] for sentence in design.test],
     }
-    rows = [row(design, name, [count(design.test, found)]) for name, found in guesses.items()]
+    rows = [row(design, name, [count(design.test, parses)]) for name, parses in guesses.items()]
     layer, number = heads[head]
     chosen = {"layer": layer, "head": number, "direction": "down" if direction == baselines.DOWN else "up"}
     return rows, {"offset": offset, "best_head": chosen}

@@ -28,8 +28,8 @@ def counted(sentence: Sentence, heads: Heads) -> list[int]:
     right, scored = heads == sentence.head, sentence.scored
     linked = scored & (sentence.head > 0)
     backwards = np.concatenate([[0], heads])[sentence.head] == np.arange(1, sentence.words + 1)
-    found = (right | backwards) & linked
-    return [int(each.sum()) for each in (scored, right & scored, right | True, right, linked, found)]
+    hits = (right | backwards) & linked
+    return [int(each.sum()) for each in (scored, right & scored, right | True, right, linked, hits)]
 
 
 def count(sentences: Sequence[Sentence], heads: Sequence[Heads]) -> Floats:
@@ -45,9 +45,9 @@ def scores(counts: Floats, groups: NDArray[Any], seed: int) -> dict[str, float |
     size = len(sums)
     drawn = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), DRAWS) @ sums  # (draw, count)
     result: dict[str, float | None] = {}
-    for name, found, of in (("uas", 1, 0), ("uuas", 5, 4)):
-        low, high = interval(_shares(drawn, found, of)) if size > 1 else (np.nan, np.nan)
-        value = _shares(sums.sum(0)[None], found, of)[0]
+    for name, hits, of in (("uas", 1, 0), ("uuas", 5, 4)):
+        low, high = interval(_shares(drawn, hits, of)) if size > 1 else (np.nan, np.nan)
+        value = _shares(sums.sum(0)[None], hits, of)[0]
         numbers = {name: value, f"{name}_low": low, f"{name}_high": high}
         result |= {key: None if np.isnan(number) else float(number) for key, number in numbers.items()}
     return result | {"uas_punctuation": float(sums[:, 3].sum() / sums[:, 2].sum())}
@@ -58,6 +58,6 @@ def attachment(counts: Floats) -> float:
     return float(_shares(counts.sum(0)[None], 1, 0)[0])
 
 
-def _shares(counts: Floats, found: int, of: int) -> Floats:
+def _shares(counts: Floats, hits: int, of: int) -> Floats:
     shares: Floats = np.full(len(counts), np.nan)
-    return np.divide(counts[:, found], counts[:, of], out=shares, where=counts[:, of] > 0)
+    return np.divide(counts[:, hits], counts[:, of], out=shares, where=counts[:, of] > 0)

@@ -140,16 +140,16 @@ def batches(
 ) -> Iterator[list[Sentence]]:
     """Sentences of similar lengths together; in random order if a generator is given."""
     order = rng.permutation(len(sentences)) if rng else np.arange(len(sentences))
-    found: list[list[Sentence]] = []
+    batched: list[list[Sentence]] = []
     for start in range(0, len(order), POOL * SENTENCES):
         pool = sorted((sentences[place] for place in order[start : start + POOL * SENTENCES]), key=_length)
         while pool:
             count = min(len(pool), SENTENCES)
             while count > 1 and count * (pool[count - 1].words + 1) ** 2 * heads > MOST:
                 count -= 1
-            found.append(pool[:count])
+            batched.append(pool[:count])
             pool = pool[count:]
-    return iter([found[place] for place in rng.permutation(len(found))] if rng else found)
+    return iter([batched[place] for place in rng.permutation(len(batched))] if rng else batched)
 
 
 def _length(sentence: Sentence) -> int:
