@@ -17,7 +17,7 @@ from headatlas import progress
 from headatlas.atlas import engine
 from headatlas.atlas.sampled_maps import existing_heads
 from headatlas.atlas.store import Atlas, AtlasLike
-from headatlas.errors import ModelError, OptionError
+from headatlas.errors import DataError, ModelError, OptionError
 from headatlas.stages.cluster.methods import DEFAULT as METHOD
 from headatlas.stages.features.encoders import DEFAULT as ENCODER
 from headatlas.stages.features.encoders import choose, is_vision
@@ -50,6 +50,7 @@ def run(
     projection: str = AUTO,
     permutations: int = 999,
     null: bool = False,
+    probes: Sequence[str] = (),
     seed: int = 0,
     workers: int = 0,
     scheduler: str | None = None,
@@ -76,6 +77,8 @@ def run(
     null
         Whether to count the patterns in maps of null models, too; left out with a message if the model does not allow
         it.
+    probes
+        Names of analyses of `probe`; those that the data or the model do not allow are left out with a message.
     seed
         Random seed of every stage.
     workers, scheduler
@@ -89,7 +92,7 @@ def run(
     from headatlas.stages import collect
 
     # a mistake is reported now, not after hours of collecting, and what needs torch is checked last
-    check(encoder, methods, projection, permutations)
+    check(encoder, methods, projection, permutations, probes)
     texts = readers.load(dataset) if not isinstance(dataset, readers.Dataset) else dataset
     options = collect.Options(max_tokens=max_tokens, overlong=overlong, qk_tokens=qk_tokens, seed=seed, norms=norms)
     collect.check(model, texts, path, options, workers)
@@ -100,14 +103,16 @@ def run(
     )  # fmt: skip
     analyze(
         atlas, encoder=encoder, methods=methods, projection=projection, permutations=permutations, null=null,
-        model=model, seed=seed, workers=workers, scheduler=scheduler,
+        probes=probes, model=model, seed=seed, workers=workers, scheduler=scheduler,
     )  # fmt: skip
     return atlas
 
 
-def check(encoder: str, methods: Sequence[str], projection: str, permutations: int = 1) -> None:
+def check(
+    encoder: str, methods: Sequence[str], projection: str, permutations: int = 1, probes: Sequence[str] = ()
+) -> None:
     """Raise OptionError for a name that no stage knows. Imports neither torch nor transformers."""
-    from headatlas.stages import cluster, project
+    from headatlas.stages import cluster, probe, project
 
     if not methods:
         raise OptionError(f"no clustering method: choose {', '.join(cluster.METHODS)}")
@@ -118,6 +123,9 @@ def check(encoder: str, methods: Sequence[str], projection: str, permutations: i
         raise OptionError(f"--projection {projection}: choose {', '.join((*project.METHODS, AUTO))}")
     if permutations < 1:
         raise OptionError(f"permutations {permutations}: at least 1 permutation is needed")
+    for name in probes:
+        if name not in probe.ANALYSES:
+            raise OptionError(f"--probe {name}: choose {', '.join(probe.ANALYSES)}")
     is_vision(encoder)
 
 
@@ -129,6 +137,7 @@ def analyze(
     projection: str = AUTO,
     permutations: int = 999,
     null: bool = False,
+    probes: Sequence[str] = (),
     model: ModelLike | None = None,
     seed: int = 0,
     workers: int = 0,
@@ -148,6 +157,8 @@ def analyze(
     project.METHODS[_projection(atlas, projection)](atlas, of=of, seed=seed, workers=workers, scheduler=scheduler)
     for stage in ("cluster", "correlate"):  # both may have existed before the others
         engine.prefer(atlas, stage, methods[0])
+    for name in probes:
+        _probe(atlas, name, model, seed)
 
 
 def _projection(atlas: Atlas, name: str) -> str:
@@ -169,3 +180,13 @@ def _null(atlas: Atlas, of: str, model: ModelLike | None, encoder: str, seed: in
         null.references(atlas, of=of, model=model, encoder=encoder, seed=seed)
     except ModelError as error:
         progress.say(f"null models are left out: {error}")
+
+
+def _probe(atlas: Atlas, name: str, model: ModelLike | None, seed: int) -> None:
+    """One analysis of heads, where the data and the model allow it; `run` does not fail without it."""
+    from headatlas.stages.probe.analyses import FUNCTIONS
+
+    try:
+        FUNCTIONS[name](atlas, model=model, seed=seed)
+    except (DataError, ModelError) as error:
+        progress.say(f"probe {name} is left out: {error}")

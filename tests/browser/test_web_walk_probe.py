@@ -36,6 +36,8 @@ def test_findings_grids_and_what_is_missing(browser, url):
         page.goto(f"{url}#/probe")
         sentence(page, "1 head puts over half of its attention on the previous token: L0·H2")
         settled(page)
+        order = page.get_by_test_id("measure-heads").locator("tbody tr")
+        assert order.first.inner_text().startswith("L0·H2") and order.count() == 12
         page.get_by_label("Measure").select_option("next")
         page.get_by_role("heading", name="Attention to the next token").wait_for()
         assert "measure=next" in location(page)

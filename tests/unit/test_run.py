@@ -25,6 +25,18 @@ def test_run_passes_the_options_of_collect_on(folder):
     assert code == 1 and "--overlong cut: choose truncate or window" in err
 
 
+def test_run_probes_heads_and_says_what_the_data_do_not_allow(folder):
+    write("texts.txt", "The cat sat on the mat and slept.\nIt rained all day, and all night, too.\n")
+    line = ["run", "packaged", "texts.txt", "-o", "x.atlas", "--encoder", "stats", "--method", "kmeans"]
+    code, out, err = call(*line, "--projection", "pca", "--probe", "surface", "--probe", "coref")
+    assert code == 0, err
+    assert list(ha.open("x.atlas").results("probe")) == ["surface"]
+    assert "surface (2 examples): Where does a head look" in out and "coref: not run: " in out
+    assert "probe coref is left out: " in err
+    code, _, err = call(*line, "--probe", "surfaces")
+    assert code == 1 and "--probe surfaces: choose surface, " in err
+
+
 @pytest.mark.parametrize(("examples", "method", "name"), [(10, "pca", "PCA"), (20, "tsne", "t-SNE")])
 def test_the_projection_is_chosen_by_the_number_of_maps_and_said(examples, method, name, tmp_path, capfd):
     atlas = planted(tmp_path / "x.atlas", drawn(np.ones((2, 3, 5)), examples))

@@ -55,6 +55,7 @@ export type HeadAnalysis = Schemas["HeadAnalysis"];
 export type MeasureCard = Schemas["MeasureCard"];
 export type Roles = Schemas["Roles"];
 export type RoleCard = Schemas["RoleCard"];
+export type TableRows = Schemas["TableRows"];
 export type Relations = Schemas["Relations"];
 export type Relation = Schemas["Relation"];
 export type RelationCase = Schemas["Case"];

@@ -38,13 +38,13 @@ def _add(name: str) -> None:
         options = given(flags, name, methods)
         atlas = open_atlas(path)
         table = FUNCTIONS[name](atlas, model=model, **options)
-        if not _echo(atlas, name):
+        if not echo_findings(atlas, name):
             from headatlas.cli.inspect import print_table
 
             print_table(table)
 
 
-def _echo(atlas: Atlas, *names: str) -> bool:
+def echo_findings(atlas: Atlas, *names: str) -> bool:
     """Print what analyses say, each under its question; returns whether there was a sentence."""
     from headatlas.stages.probe.said import answers
     from headatlas.wording import capitalize, many
@@ -85,7 +85,7 @@ def every(path: AtlasPath, model: ModelFolder = None) -> None:
             FUNCTIONS[name](atlas, model=model)
         except (DataError, ModelError) as error:  # what only the model itself shows
             typer.echo(f"{name}: {error}", err=True)
-    _echo(atlas, *ANALYSES)
+    echo_findings(atlas, *ANALYSES)
 
 
 @probe.command(

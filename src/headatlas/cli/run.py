@@ -22,15 +22,23 @@ from headatlas.cli.base import (
     Workers,
     app,
 )
+from headatlas.cli.probe import echo_findings
 from headatlas.cli.stages import CLUSTER, PROJECT, Encoder
 from headatlas.options import either
 from headatlas.stages.cluster import methods as cluster_methods
 from headatlas.stages.features import encoders
+from headatlas.stages.probe.analyses import ANALYSES
 from headatlas.stages.project import methods as project_methods
 
 Method = Annotated[list[str] | None, typer.Option(help=f"{either(tuple(CLUSTER))}; can be given more than once.")]
 Null = Annotated[
     bool, typer.Option("--null/--no-null", help="Also count the patterns without training, and with shuffled words.")
+]
+EVERY = "all"
+DEMO_PROBES = ("surface", "detect")  # a few seconds each, for texts of any kind
+Probes = Annotated[
+    list[str] | None,
+    typer.Option("--probe", help=f"Also probe heads: {either((*ANALYSES, EVERY))}; can be given more than once."),
 ]
 Projection = Annotated[
     str,
@@ -62,6 +70,7 @@ def run(
     method: Method = None,
     projection: Projection = project_methods.AUTO,
     null: Null = False,
+    probe: Probes = None,
     seed: Seed = 0,
     workers: Workers = 0,
     scheduler: Scheduler = None,
@@ -73,15 +82,17 @@ def run(
     from headatlas.stages.collect.options import parse_overlong
 
     methods = list(dict.fromkeys(method or [cluster_methods.DEFAULT]))
-    pipeline.check(encoder, methods, projection)
+    probes = [*ANALYSES] if EVERY in (probe or ()) else list(dict.fromkeys(probe or ()))
+    pipeline.check(encoder, methods, projection, probes=probes)
     dataset = readers.load(data, text_column=text_column, pair_column=pair_column, limit=limit)
     atlas = pipeline.run(
         model, dataset, output, max_tokens=max_tokens, overlong=parse_overlong(overlong), qk_tokens=qk_tokens,
-        norms=norms, encoder=encoder, methods=methods, projection=projection, null=null, seed=seed, workers=workers,
-        scheduler=scheduler,
+        norms=norms, encoder=encoder, methods=methods, projection=projection, null=null, probes=probes, seed=seed,
+        workers=workers, scheduler=scheduler,
     )  # fmt: skip
     for name in methods:
         typer.echo(correlate.summary(atlas, of=name) + "\n")
+    echo_findings(atlas, *probes)
     typer.echo(f"Next: headatlas serve {output} · headatlas table {output} clusters")
 
 
@@ -97,11 +108,12 @@ def demo(
     from headatlas import pipeline
     from headatlas.stages import correlate
 
-    atlas = pipeline.run("packaged", "sample", output, null=True)
-    typer.echo(correlate.summary(atlas))
+    atlas = pipeline.run("packaged", "sample", output, null=True, probes=DEMO_PROBES)
+    typer.echo(correlate.summary(atlas) + "\n")
+    echo_findings(atlas, *DEMO_PROBES)
     if show:
         from headatlas.web.server.serve import serve
 
         serve(atlas, browser=browser)
     else:
-        typer.echo(f"\nNext: headatlas serve {output} · headatlas table {output} clusters")
+        typer.echo(f"Next: headatlas serve {output} · headatlas table {output} clusters")

@@ -28,6 +28,31 @@ export function layerMeans(measure: MeasureCard): LayerMean[] {
   });
 }
 
+export interface RankedMean {
+  layer: number;
+  head: number;
+  mean: number;
+  low: number | null;
+  high: number | null;
+}
+
+/** All heads for which a measure is defined, the highest first. */
+export const rankedMeans = (measure: MeasureCard): RankedMean[] =>
+  measure.mean
+    .flatMap((row, layer) =>
+      row.flatMap((mean, head) =>
+        mean === null ? [] : [{ layer, head, mean, low: measure.low[layer][head], high: measure.high[layer][head] }],
+      ),
+    )
+    .sort((a, b) => b.mean - a.mean);
+
+/** The ends of an axis that holds all means and their intervals; that of shares starts at 0. */
+export function axisOf(measure: MeasureCard): [number, number] {
+  const [from, to] = rangeOf(measure);
+  const limits = [...measure.low.flat(), ...measure.high.flat()].filter((value): value is number => value !== null);
+  return [Math.min(from, ...limits), Math.max(to, ...limits)];
+}
+
 export const rowsOf = (measure: MeasureCard) =>
   measure.mean.flatMap((row, layer) =>
     row.flatMap((mean, head) =>

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import type { MeasureCard, RoleCard } from "../../lib/api";
 import { layoutArcs, levelsOf } from "./arcs";
-import { layerMeans, rangeOf, rowsOf } from "./measures";
+import { axisOf, layerMeans, rangeOf, rankedMeans, rowsOf } from "./measures";
 import { fitPoints, nearest } from "./points";
 import { ends, largest, marks, marksOf, place, ranked, shownRole } from "./roles";
+import { shownColumns } from "./rows";
 import { fieldsOf, formatConditions, grouped, parseConditions } from "./search";
 
 it("draws an arc above those that it covers or crosses, whatever their direction", () => {
@@ -156,4 +157,34 @@ it("has an axis for all values, their intervals and what they are compared with"
   expect(ends(ranked(many))).toEqual([0, 1]);
   expect(ends(ranked(few))).toEqual([-0.1, 0.2]);
   expect(ends([])).toEqual([0, 0.1]);
+});
+
+it("orders heads by a measure, and leaves room for intervals", () => {
+  expect(rankedMeans(measure).map(({ layer, head }) => [layer, head])).toEqual([
+    [1, 0],
+    [0, 1],
+    [0, 0],
+  ]);
+  expect(axisOf(measure)).toEqual([0, 1]);
+});
+
+const columnsOf = (...names: string[]) => names.map((name) => ({ name, numeric: !name.startsWith("kind") }));
+
+it("shows a head in one column, and an interval beside its value", () => {
+  const columns = shownColumns(
+    columnsOf("kind", "layer_a", "head_a", "focus", "focus_gain", "focus_low", "focus_high", "texts"),
+  );
+  expect(columns.map(({ key }) => key)).toEqual(["kind", "head_a", "focus", "focus_gain", "texts"]);
+  const row = ["key", 16, 0, 0.5, 0.25, 0.2, 0.3, 1204];
+  const texts = columns.map(({ text }) => text(row).replaceAll("\u00a0", " "));
+  expect(texts).toEqual(["key", "L16·H0", "0.50", "0.25 [0.20, 0.30]", "1,204"]);
+  expect(columns[3].value(row)).toBe(0.25);
+});
+
+it("knows whose interval low and high are, and says where there is none", () => {
+  const columns = shownColumns(columnsOf("layer", "head", "other_layer", "other_head", "score", "low", "high"));
+  expect(columns.map(({ label }) => label)).toEqual(["Head", "Other head", "Score"]);
+  const texts = columns.map(({ text }) => text([0, 2, null, null, 1.5, null, null]));
+  expect(texts).toEqual(["L0·H2", "–", "1.5"]);
+  expect(shownColumns(columnsOf("low", "layers")).map(({ key }) => key)).toEqual(["low", "layers"]);
 });
