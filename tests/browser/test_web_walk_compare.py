@@ -159,6 +159,7 @@ def test_a_series_step_by_step(browser, where, compared):
         assert f"{job['values'][-1]:.2f}" in cells
         jobs.get_by_role("link", name=HEAD).click()
         curve = page.get_by_role("img", name="attention to the token itself at every step")
+        curve.wait_for()
         assert curve.locator("circle").count() == 4
         accessible(page)
         curve.locator("circle").nth(1).click()

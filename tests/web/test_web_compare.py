@@ -8,6 +8,7 @@ from headatlas.web import export_items, export_size
 from headatlas.web.api.endpoints import ENDPOINTS
 from headatlas.web.single import make
 from headatlas.web.views.snapshot import Snapshot
+from headatlas.wording import amount
 from support import served
 from support.compared import STEPS
 from support.comparisons import CHANGED, TEXTS
@@ -108,7 +109,9 @@ def test_statistics_of_a_head_come_with_the_most_telling_first(client, compared)
         assert entry["statistics"][: len(telling)] == telling
         sizes = [abs(row["difference"] or 0) / statistic(row["statistic"]).least for row in telling]
         assert sizes == sorted(sizes, reverse=True)
-    assert "attention to the token itself from 0.02" in payload["steps"][-1]["sentence"]
+    (itself,) = rows(compared, "compare_stats", "series", step=3, layer=layer, head=head, statistic="self")
+    change = f"attention to the token itself from {amount(itself['before'])} to {amount(itself['after'])} "
+    assert change in payload["steps"][-1]["sentence"]
     assert (
         "no head 9" in error(ask(client, ENDPOINTS.compare_head, comparison="series", layer=0, head=9), 404)["message"]
     )
