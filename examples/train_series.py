@@ -2,10 +2,11 @@
 
     python examples/train_series.py FOLDER [--steps 2000] [--every 50] [--json]
 
-Two seeds of the same small Llama are trained on a few phrases of random words, in random order again and again: from
-the second time on the words of a phrase can only be predicted by looking back, as induction heads do. Checkpoints of
-each seed are collected on texts that no training saw, and compared as a series. Heads of one place in two seeds have
-nothing in common, so the seeds are two series. What is in FOLDER already is not computed again.
+Two seeds of the same small Llama are trained on texts in which a phrase of random words comes again and again, after a
+few other words: from the second time on its words can only be predicted by looking back, as induction heads do, and
+no fixed distance tells where. Checkpoints of each seed are collected on texts that no training saw, and compared as a
+series. Heads of one place in two seeds have nothing in common, so the seeds are two series. What is in FOLDER already
+is not computed again.
 """
 
 import argparse
@@ -31,13 +32,14 @@ WORDS, LENGTH = 100, 64  # in the vocabulary, and in a text
 BATCH = 32
 UNKNOWN, START = "<unk>", "<s>"
 HELD_OUT = 60  # texts to collect on
-SHOWN = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40)  # checkpoints, in units of `--every`
+SHOWN = (0, 2, 4, 6, 8, 9, 10, 11, 12, 13, 14, 16, 20, 30, 40)  # checkpoints, in units of `--every`
 
 
 def repeated(rng: random.Random, words: list[str]) -> str:
-    """Two to four phrases of random words, in random order again and again: no distance tells where one was before."""
-    phrases = [[rng.choice(words) for _ in range(rng.randint(3, 9))] for _ in range(rng.randint(2, 4))]
-    text = [word for _ in range(LENGTH) for word in rng.choice(phrases)]
+    """A phrase of 8 to 20 random words again and again, each time followed by up to six other words."""
+    phrase, text = [rng.choice(words) for _ in range(rng.randint(8, 20))], []
+    while len(text) < LENGTH:
+        text += phrase + [rng.choice(words) for _ in range(rng.randint(0, 6))]
     return " ".join(text[:LENGTH])
 
 
