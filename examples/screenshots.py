@@ -1,10 +1,13 @@
 """Pictures of the page for README and docs: every tab, light and dark.
 
     make screenshots
+    python examples/screenshots.py --series FOLDER/seed1-step0.atlas
 
-Runs the demo if demo.atlas is missing, serves it, and takes screenshots with Chromium.
+Runs the demo if demo.atlas is missing, serves it, and takes screenshots with Chromium. With `--series`, takes only
+those of the tab Compare, of an atlas that `examples/train_series.py` made.
 """
 
+import argparse
 import io
 import re
 import sys
@@ -13,6 +16,7 @@ from pathlib import Path
 from PIL import Image
 
 import headatlas as ha
+from headatlas.cli.run import DEMO_PROBES
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -29,11 +33,13 @@ PLACES = {
     "example": "#/examples/0?example=0&heads=0.2,3.5",
     "data": "#/data",
     "tsne": "#/tsne/0?example=0&head=1.8",
+    "probe": "#/probe/detect",
     "qk": "#/qk?q=the",
     "qk-head": "#/qk/2.9?head=2.9&view=single&point=40&color=frequency",
     "qk-sentence": "#/qk/2.9?view=sentence&head=2.9&example=133&as=arcs&token=52,2",
     "qk-average": "#/qk/1.7?view=average&head=1.7",
 }
+SERIES_PLACES = {"compare": "#/compare/series?step=10&head=1.0"}
 IMAGE_PLACES = {"qk-image": "#/qk/3.3?view=image&head=3.3&example=4&flow=strongest"}
 
 
@@ -58,7 +64,14 @@ def save(picture: bytes, target: Path) -> None:
 
 
 def main() -> None:
-    atlas = ha.pipeline.run("packaged", "sample", ROOT / "demo.atlas", projection="tsne", null=True)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--series", type=Path, help="an atlas with the comparison of a series")
+    options = parser.parse_args()
+    if options.series:
+        shoot_all(ha.open(options.series), SERIES_PLACES)
+        return
+    demo = {"projection": "tsne", "null": True, "probes": DEMO_PROBES}
+    atlas = ha.pipeline.run("packaged", "sample", ROOT / "demo.atlas", **demo)
     images = ha.collect.maps("packaged:vit", ha.data.load("sample:images", limit=100), ROOT / "demo-images.atlas")
     for each, places in ((atlas, PLACES), (images, IMAGE_PLACES)):
         ha.qk.embed(each)

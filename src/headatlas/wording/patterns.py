@@ -9,6 +9,7 @@ from headatlas.wording.heads import head_name, layers
 from headatlas.wording.numbers import amount, capitalize, count, join_list
 
 NO_COMPARISON = "there are no other maps to compare with"
+ALIKE = 0.1  # relative difference below which two means are about the same
 UNCLEAR = "nothing sets these maps clearly apart; most telling: "
 Kind = Literal["statistic", "strength", "heads", "layers", "texts", "examples", "lead", "map"]
 
@@ -124,5 +125,12 @@ def pattern_sentence(said: Sequence[Said], named: bool, apart: str) -> str:
 
 
 def _means(item: Said) -> str:
-    mean, measure = amount(item["mean"]), item["measure"]
-    return f"{f'{measure} {mean}' if measure else f'{mean} of the attention'}, in other maps {amount(item['rest'])}"
+    """Both means; a part may have its name from the whole, though it differs little from all other maps.
+
+    >>> _means(Said(says="attention rests on the first token", measure="", mean=0.38, rest=0.39))
+    '0.38 of the attention, about as in other maps (0.39)'
+    """
+    mean, rest, measure = item["mean"], item["rest"], item["measure"]
+    value = f"{measure} {amount(mean)}" if measure else f"{amount(mean)} of the attention"
+    alike = mean is not None and rest is not None and abs(mean - rest) < ALIKE * max(abs(mean), abs(rest))
+    return f"{value}, about as in other maps ({amount(rest)})" if alike else f"{value}, in other maps {amount(rest)}"

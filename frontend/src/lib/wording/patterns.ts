@@ -43,8 +43,15 @@ export function apartLine(distinction: Distinction, measure: string): string {
 const NO_COMPARISON = "there are no other maps to compare with";
 const UNCLEAR = "nothing sets these maps clearly apart; most telling: ";
 
-const means = ({ measure, mean, rest }: Said) =>
-  `${measure ? `${measure} ${amount(mean)}` : `${amount(mean)} of the attention`}, in other maps ${amount(rest)}`;
+const ALIKE = 0.1; // relative difference below which two means are about the same
+
+/** Both means; a part may have its name from the whole, though it differs little from all other maps. */
+function means({ measure, mean, rest }: Said): string {
+  const value = measure ? `${measure} ${amount(mean)}` : `${amount(mean)} of the attention`;
+  const alike =
+    mean !== null && rest !== null && Math.abs(mean - rest) < ALIKE * Math.max(Math.abs(mean), Math.abs(rest));
+  return alike ? `${value}, about as in other maps (${amount(rest)})` : `${value}, in other maps ${amount(rest)}`;
+}
 
 /** What the maps of a cluster do; `apart` is what tells them from others of the same name. */
 export function patternSentence(said: Said[], named: boolean, apart: string): string {

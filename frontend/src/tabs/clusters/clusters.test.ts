@@ -128,6 +128,9 @@ describe("words", () => {
     expect(pattern(row({ named: false, statistics: 0, phrases: [] }))).toBe("There are no other maps to compare with.");
     expect(pattern(row({ phrases: null, named: false }))).toBeNull();
     expect(pattern(row({ cluster: -1, named: false, phrases: [] }))).toBeNull();
+    expect(pattern(row({ reasons: [{ ...sink, mean: 0.38, rest: 0.39 }] }))).toBe(
+      "Attention rests on separators: 0.38 of the attention, about as in other maps (0.39).",
+    );
     const foreign = { ...sink, statistic: "unheard_of", plain: "unheard_of" };
     expect(pattern(row({ reasons: [foreign] }))).toBe("Unheard_of: unheard_of 0.80, in other maps 0.10.");
   });
