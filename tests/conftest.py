@@ -15,8 +15,6 @@ from typing import Any
 import pytest
 import torch
 from PIL import Image
-from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers, processors, trainers
-from tokenizers.models import BPE, WordPiece
 from transformers import AutoModel, BertTokenizer, PreTrainedTokenizerFast
 
 from headatlas import data, models
@@ -25,15 +23,15 @@ from headatlas.models import Encoded, Model
 from headatlas.models.batch import Batch, image_batch, text_batch
 from headatlas.models.encode import encode
 from support.compared import compared  # noqa: F401 - fixtures
-from support.families import FAMILIES, VOCABULARY, Family
+from support.families import FAMILIES, Family
 from support.nulls import null_atlas, null_copy, null_images, packaged_model  # noqa: F401 - fixtures
 from support.pages import blind, browser, demo, exported, images, live, pairs, place  # noqa: F401 - fixtures
 from support.served import passes  # noqa: F401 - fixtures
+from support.trained_tokenizers import BYTES, END, SPECIALS, WORDS
 
 torch.set_num_threads(1)
 
 ROOT = Path(__file__).parents[1]
-SPECIALS = {"pad": "[PAD]", "cls": "[CLS]", "sep": "[SEP]", "unk": "[UNK]", "mask": "[MASK]"}
 
 TEXTS = [
     Example("sentence", text="The tide turns, and the children walk out."),
@@ -44,23 +42,11 @@ TEXTS = [
 ]
 
 
-def _train(tokenizer: Tokenizer, trainer: Any) -> None:
-    trainer.show_progress = False
-    tokenizer.train_from_iterator([example.text for example in data.load("sample")], trainer)
-
-
 @cache
 def word_tokenizer() -> PreTrainedTokenizerFast:
     """Pieces of words between [CLS] and [SEP], as BERT has them."""
-    tokenizer = Tokenizer(WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    _train(tokenizer, trainers.WordPieceTrainer(vocab_size=VOCABULARY, special_tokens=list(SPECIALS.values())))
-    ends = [(token, tokenizer.token_to_id(token)) for token in ("[SEP]", "[CLS]")]
-    tokenizer.post_processor = processors.BertProcessing(*ends)
-    tokenizer.decoder = decoders.WordPiece()
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
+        tokenizer_file=str(WORDS),
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
         **{f"{name}_token": token for name, token in SPECIALS.items()},
     )
@@ -69,15 +55,8 @@ def word_tokenizer() -> PreTrainedTokenizerFast:
 @cache
 def byte_tokenizer() -> PreTrainedTokenizerFast:
     """Pieces of bytes without special tokens around them, as GPT-2 has them."""
-    tokenizer = Tokenizer(BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    end = ["<|endoftext|>"]
-    _train(tokenizer, trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=end, initial_alphabet=alphabet))
-    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
-    tokenizer.decoder = decoders.ByteLevel()
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token=end[0], model_input_names=["input_ids", "attention_mask"]
+        tokenizer_file=str(BYTES), eos_token=END, model_input_names=["input_ids", "attention_mask"]
     )
 
 

@@ -175,7 +175,8 @@ def test_p_by_t_agrees_with_sign_flips(made, after):
         place = (slice(None), row["layer"], row["head"], names.index(row["statistic"]))
         difference = after.read("stats")[place].astype(np.float64) - made.read("stats")[place]
         reached = np.abs(flips @ difference) >= abs(difference.sum()) - 1e-12
-        assert row["p"] == pytest.approx(reached.mean(), abs=0.02)
+        chance = min(row["p"], 1 - row["p"])
+        assert row["p"] == pytest.approx(reached.mean(), abs=0.006 + 0.06 * chance)  # closest where p is small
         compared += 1
     assert compared >= 3
 
