@@ -111,7 +111,7 @@ def test_null_models_beside_the_real_one():
     shares = {"untrained": 0.0004, "shuffled": None}
     text = "broad: 50% of maps; <1% with random weights, – with shuffled words"
     assert wording.null_pattern("broad", 0.5, shares) == text
-    text = "the main pattern of 1 head, of 0 with random weights, of 2 with its weights shuffled"
+    text = "the main pattern of 1 head; the nearest one of 0 with random weights, of 2 with its weights shuffled"
     assert wording.null_heads(1, {"untrained": 0, "permuted": 2}) == text
     unknown = wording.null_similarity("adjacent layers", (None, 0.4), {"untrained": (None, 1.0)})
     assert (
