@@ -66,7 +66,7 @@ SOURCE = {
     "others", "table",
 }  # fmt: skip
 FIGURE = {"figure", "dark", "quantile", "layer", "by"}
-OTHER_NAMES = {"column": "columns", "method": "methods", "words": "unit", "kind": "kinds"}
+OTHER_NAMES = {"column": "columns", "method": "methods", "probe": "probes", "words": "unit", "kind": "kinds"}
 
 # a command, the function it calls, and the options that only Python has
 COMMANDS = {
@@ -87,7 +87,8 @@ COMMANDS = {
 }
 # flags whose default is set by the function, or switches that stand for a word
 DEFAULT_IN_FUNCTION = {
-    ("encoder train", "steps"), ("run", "methods"), ("tsne heads", "unit"), ("null", "kinds"), ("compare", "noise")
+    ("encoder train", "steps"), ("run", "methods"), ("run", "probes"), ("tsne heads", "unit"), ("null", "kinds"),
+    ("compare", "noise"),
 }  # fmt: skip
 
 
