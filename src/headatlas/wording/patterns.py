@@ -7,9 +7,9 @@ from typing import Literal, TypedDict
 
 from headatlas.wording.heads import head_name, layers
 from headatlas.wording.numbers import amount, capitalize, count, join_list
+from headatlas.wording.thresholds import SAME_MEAN
 
 NO_COMPARISON = "there are no other maps to compare with"
-ALIKE = 0.1  # relative difference below which two means are about the same
 UNCLEAR = "nothing sets these maps clearly apart; most telling: "
 Kind = Literal["statistic", "strength", "heads", "layers", "texts", "examples", "lead", "map"]
 
@@ -132,5 +132,5 @@ def _means(item: Said) -> str:
     """
     mean, rest, measure = item["mean"], item["rest"], item["measure"]
     value = f"{measure} {amount(mean)}" if measure else f"{amount(mean)} of the attention"
-    alike = mean is not None and rest is not None and abs(mean - rest) < ALIKE * max(abs(mean), abs(rest))
+    alike = mean is not None and rest is not None and abs(mean - rest) < SAME_MEAN * max(abs(mean), abs(rest))
     return f"{value}, about as in other maps ({amount(rest)})" if alike else f"{value}, in other maps {amount(rest)}"

@@ -48,6 +48,7 @@ ALIKE = 0.9  # share of all pairs of heads that must be farther apart for one to
 MOST = 0.8  # the share of a set of maps that tells where the set comes from
 MAINLY = 0.6  # the share of a set of maps that one pattern, or texts of one length, must have to describe it
 BOTH_ENDS = 0.15  # … or this share on both the longest and the shortest third, to be on texts of every length
+SAME_MEAN = 0.1  # relative difference below which two means are about the same
 SAME_MIX = 0.1  # a set whose patterns differ less than this from those of all maps has the same mix
 MISPLACED = 0.8  # a point with less trust is misplaced: those around it are, on average, not among its nearest fifth
 GROUPED = 0.3  # points are grouped by a column in which near ones are this much more alike than at random
@@ -61,6 +62,7 @@ WORDS = {
     "MOST": MOST,
     "MAINLY": MAINLY,
     "BOTH_ENDS": BOTH_ENDS,
+    "SAME_MEAN": SAME_MEAN,
     "SAME_MIX": SAME_MIX,
     "GROUPS": GROUPS,
     "MISPLACED": MISPLACED,

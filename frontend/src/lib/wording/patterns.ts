@@ -1,4 +1,5 @@
 // What the maps of a cluster do, in a plain sentence; as in src/headatlas/wording/patterns.py.
+import { SAME_MEAN } from "../../generated/thresholds";
 import type { ClusterRow } from "../api";
 import { statistic } from "../statistics";
 import { headName, layers } from "./clusters";
@@ -43,13 +44,11 @@ export function apartLine(distinction: Distinction, measure: string): string {
 const NO_COMPARISON = "there are no other maps to compare with";
 const UNCLEAR = "nothing sets these maps clearly apart; most telling: ";
 
-const ALIKE = 0.1; // relative difference below which two means are about the same
-
 /** Both means; a part may have its name from the whole, though it differs little from all other maps. */
 function means({ measure, mean, rest }: Said): string {
   const value = measure ? `${measure} ${amount(mean)}` : `${amount(mean)} of the attention`;
   const alike =
-    mean !== null && rest !== null && Math.abs(mean - rest) < ALIKE * Math.max(Math.abs(mean), Math.abs(rest));
+    mean !== null && rest !== null && Math.abs(mean - rest) < SAME_MEAN * Math.max(Math.abs(mean), Math.abs(rest));
   return alike ? `${value}, about as in other maps (${amount(rest)})` : `${value}, in other maps ${amount(rest)}`;
 }
 

@@ -28,7 +28,7 @@ export function layerMeans(measure: MeasureCard): LayerMean[] {
   });
 }
 
-export interface RankedMean {
+export interface HeadMean {
   layer: number;
   head: number;
   mean: number;
@@ -36,15 +36,16 @@ export interface RankedMean {
   high: number | null;
 }
 
-/** All heads for which a measure is defined, the highest first. */
-export const rankedMeans = (measure: MeasureCard): RankedMean[] =>
-  measure.mean
-    .flatMap((row, layer) =>
-      row.flatMap((mean, head) =>
-        mean === null ? [] : [{ layer, head, mean, low: measure.low[layer][head], high: measure.high[layer][head] }],
-      ),
-    )
-    .sort((a, b) => b.mean - a.mean);
+/** The means of all heads for which a measure is defined, by layer. */
+const headMeans = (measure: MeasureCard): HeadMean[] =>
+  measure.mean.flatMap((row, layer) =>
+    row.flatMap((mean, head) =>
+      mean === null ? [] : [{ layer, head, mean, low: measure.low[layer][head], high: measure.high[layer][head] }],
+    ),
+  );
+
+/** The same, the highest first. */
+export const rankedMeans = (measure: MeasureCard) => headMeans(measure).sort((a, b) => b.mean - a.mean);
 
 /** The ends of an axis that holds all means and their intervals; that of shares starts at 0. */
 export function axisOf(measure: MeasureCard): [number, number] {
@@ -54,8 +55,4 @@ export function axisOf(measure: MeasureCard): [number, number] {
 }
 
 export const rowsOf = (measure: MeasureCard) =>
-  measure.mean.flatMap((row, layer) =>
-    row.flatMap((mean, head) =>
-      mean === null ? [] : [[layer, head, mean, measure.low[layer][head], measure.high[layer][head]]],
-    ),
-  );
+  headMeans(measure).map(({ layer, head, mean, low, high }) => [layer, head, mean, low, high]);
